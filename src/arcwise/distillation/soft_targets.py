@@ -1,5 +1,4 @@
-"""``SoftTargets``: a teacher's probability of each head and label of each word, sparse and flat over all
-words."""
+"""``SoftTargets``: a teacher's probabilities of heads and labels, sparse, flat over words."""
 
 from __future__ import annotations
 
@@ -13,8 +12,7 @@ import numpy.typing as npt
 from arcwise.parsing.parses import Codes
 
 MIN_LABEL_SHARE, MIN_LABEL_PROBABILITY = 0.01, 0.001
-"""Labels below this fraction of their arc, or below this probability, are dropped unless the arc's most
-probable."""
+"""Less probable labels, relative to their arc or absolutely, are dropped (but not the best)."""
 _CHUNK_WORDS = 20_000
 """Words processed at a time, which bounds the memory of sorting and merging."""
 
@@ -54,8 +52,7 @@ class SoftTargets:
         count: int,
         names: Sequence[str],
     ) -> SoftTargets:
-        """Build the targets of ``count`` words from arcs in any order: merge duplicates, normalise each word
-        to 1."""
+        """Build the targets of ``count`` words from unordered arcs: merge duplicates, normalise."""
         order = np.lexsort((labels, heads, words))
         words, heads, labels, probabilities = words[order], heads[order], labels[order], probabilities[order]
         first = np.ones(len(words), np.bool_)

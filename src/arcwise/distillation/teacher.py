@@ -1,5 +1,4 @@
-"""``Distillation``: train a student on a teacher's distributions over trees, for a treebank and for
-unannotated text.
+"""``Distillation``: train a student on a teacher's distributions over trees.
 
 The student learns from the teacher's exact marginals. Its loss is the cross-entropy between the two tree
 distributions, whose gradient is the student's expected counts minus the teacher's (knowledge distillation:
@@ -33,8 +32,7 @@ SECTION = "distillation"
 _OLD_SECTION = "teaching"
 """Its former name, still read."""
 MIN_SHARED_LABELS = 0.5
-"""Fraction of the treebank's words whose labels the teacher must have; below it, it was trained on another
-scheme."""
+"""Fraction of the treebank's words whose labels the teacher must have."""
 _BATCH_SENTENCES = 64
 """Sentences whose dense labelled marginals are in memory at a time."""
 
@@ -91,8 +89,7 @@ def read_distillation_config(config: PathLike | None, options: Mapping[str, Any]
 
 
 def distillation_section(values: dict[str, Any]) -> Any:
-    """Remove the section [distillation] (or, as it was once called, [teaching]) from the values of a TOML
-    file."""
+    """Remove and return the section [distillation], formerly [teaching], of a TOML file."""
     old = values.pop(_OLD_SECTION, None)
     return values.pop(SECTION, old)
 
@@ -120,8 +117,7 @@ class DistillationData:
         return weights
 
     def targets(self, heads: Codes, labels: Codes, names: Sequence[str]) -> SoftTargets:
-        """Mix ``gold_share`` of the prepared gold ``heads`` and ``labels`` (indices into ``names``) with the
-        teacher's.
+        """Mix ``gold_share`` of the prepared gold trees with the teacher's targets.
 
         The text has the teacher's targets alone. A treebank sentence whose tree is partly unknown has none
         and is trained as without a teacher: a word-by-word mixture would not be a distribution over trees.
@@ -137,8 +133,7 @@ class DistillationData:
         return self.soft_targets.with_labels(names).interpolate(gold, gold_weight).without_words(partial)
 
     def without_fold(self, count: int, fold: int) -> DistillationData:
-        """Leave out fold ``fold`` of ``count`` of the treebank, as ``Folds`` splits it; all of the text
-        stays."""
+        """Leave out a fold of the treebank, as ``Folds`` splits it; all of the text stays."""
         numbers = [s for s in range(len(self.treebank)) if s >= self.gold_sentences or s % count != fold]
         chosen = [self.treebank[s] for s in numbers]
         return replace(
@@ -277,8 +272,7 @@ class Distillation:
             raise OptionError("teacher", f"expected text to learn from: {why}")
 
     def _check_labels(self, train: Treebank) -> list[str]:
-        """Raise ``OptionError`` if teacher and treebank use different label sets; notes on labels only one
-        side has."""
+        """Raise ``OptionError`` if teacher and treebank have different label sets; else notes."""
         counts = Counter(label for label in train.column("deprel") if label != "_")
         teacher_labels = set(getattr(self.teacher, "labels", ()))
         if not teacher_labels:
@@ -296,8 +290,7 @@ class Distillation:
         return [note] if extra else []
 
     def _check_columns(self, train: Treebank) -> list[str]:
-        """Raise ``InputError`` if the treebank is tagged and the text is not; notes on other columns the text
-        lacks."""
+        """Raise ``InputError`` if only the treebank is tagged; else notes on missing columns."""
         if self.text is None:
             return []
         lacking = [column for column in TAGS if _has(train, column) and not _has(self.text, column)]

@@ -1,5 +1,4 @@
-"""``TensorTargets``: soft targets as tensors, and the cross-entropy between the tree distributions of teacher
-and student."""
+"""``TensorTargets``: soft targets as tensors, and the cross-entropy with a student."""
 
 from __future__ import annotations
 
@@ -18,8 +17,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class TensorTargets:
-    """Soft targets and a weight for each sentence. A sentence without targets is learned from its gold
-    tree."""
+    """Soft targets and sentence weights; sentences without targets use their gold tree."""
 
     targets: SoftTargets
     weights: npt.NDArray[np.float64]
@@ -41,8 +39,7 @@ class TensorTargets:
         projective: bool,
         single_root: bool,
     ) -> Tensor:
-        """(B,): H(teacher, student) = log Z - Σ P(arc) · score, and for labels -Σ P(arc, label) · log P(label
-        | arc).
+        """(B,): the cross-entropy log Z - Σ P(arc) · score - Σ P(arc, label) · log P(label | arc).
 
         ``arcs`` are the student's arc scores (B, n+1, n+1), ``labels`` its log P(label | arc) (B, n+1, n+1,
         L).

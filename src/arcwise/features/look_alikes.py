@@ -1,5 +1,4 @@
-"""``LookAlikes``: replace characters that are rare in the training data by equivalent frequent ones (``’`` by
-``'``).
+"""``LookAlikes``: read rare characters as equivalent frequent ones (``’`` as ``'``).
 
 A treebank uses one set of quotes, dashes and letters; texts use many. A model treats a character that it has
 hardly seen as an equivalent one that it has seen often, in all features of tokenizer, tagger, lemmatizer and
@@ -70,8 +69,7 @@ class LookAlikes:
 
     @classmethod
     def learn(cls, treebank: Treebank) -> LookAlikes:
-        """Learn replacements: for each character that is rare in the treebank, the first frequent
-        alternative.
+        """Learn the first frequent replacement of each character that is rare in the treebank.
 
         >>> row = "{}\\t{}" + "\\t_" * 8 + "\\n"
         >>> rows = "".join(row.format(i, w) for i, w in enumerate(["it", "'s"] * 20, 1))

@@ -42,8 +42,7 @@ _PLACES = {"<": 1, ">": 2, "<<": 3, ">>": 4}
 
 @dataclass(frozen=True)
 class TemplatePart:
-    """An atom of one word: ``place`` is an offset, or ``<``, ``>``, ``<<``, ``>>`` for a near frequent
-    word."""
+    """An atom of one word; ``place`` is an offset, or ``<``, ``>>``, … for a near frequent word."""
 
     side: str
     place: str

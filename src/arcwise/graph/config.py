@@ -202,8 +202,7 @@ class GraphConfig:
         return self.clusters if "clusters" in self.trainer_kind.reads else 1
 
     def refuse_unread(self) -> None:
-        """Raise ``OptionError`` for an option that the trainer ignores, ``MissingExtraError`` for a missing
-        library.
+        """Raise ``OptionError`` for ignored options, ``MissingExtraError`` for a missing library.
 
         Called before training, so that neither surfaces after hours of work.
         """
@@ -219,8 +218,7 @@ class GraphConfig:
         )
 
     def check_distillation(self, distillation: Distillation) -> None:
-        """Raise ``OptionError`` if the trainer cannot use soft targets and no text is given; called before
-        the teacher runs."""
+        """Raise ``OptionError`` if the trainer cannot use soft targets and there is no text."""
         if self.trainer_kind.learns_distributions:
             return
         able = [name for name, kind in TRAINERS.items() if kind.learns_distributions]

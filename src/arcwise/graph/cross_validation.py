@@ -43,8 +43,7 @@ def train_cross_validated(
     distilled: DistillationData | None = None,
     engine: Engine = ThisProcess(),
 ) -> GraphModel:
-    """Choose the epoch by cross-validation, then decoder and temperatures from the held-out parsers of that
-    epoch; then train on the whole treebank."""
+    """Choose epoch, decoder and temperatures by cross-validation, then train on everything."""
     tasks = fold_tasks(folds, train, distilled)
     chosen = cross_validate(
         folds, tasks, partial(_train_fold, config, threads), engine=engine, progress=progress
@@ -85,8 +84,7 @@ def _learner(task: FoldTask[DistillationData], config: GraphConfig, threads: int
 def _train_fold(
     config: GraphConfig, threads: int, task: FoldTask[DistillationData]
 ) -> tuple[None, FoldScores]:
-    """Train without the fold and score each epoch on it. The weights are not kept: only those of the chosen
-    epoch matter."""
+    """Train without the fold and score each epoch on it."""
     learner = _learner(task, config, threads)
     decoding = Decoding("map", config.projective, config.single_root)
     data = learner.development(task.held_out)
@@ -95,6 +93,7 @@ def _train_fold(
         threads,
         Progress(shown=False),
     )
+    # The weights are not returned: only those of the chosen epoch matter, which is not known yet.
     return None, FoldScores.of(task.held_out, best.history, interrupted=best.interrupted)
 
 

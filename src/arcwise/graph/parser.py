@@ -1,5 +1,4 @@
-"""``GraphParser``: the arc-factored parser of McDonald et al. 2005, Koo et al. 2007 and Smith & Smith
-2007."""
+"""``GraphParser``: the arc-factored parser (McDonald et al. 2005, Koo et al. 2007)."""
 
 from __future__ import annotations
 

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LearnerSource:
-    """The inputs of a ``GraphLearner``. Unlike the learner it can be pickled; a worker builds the same
-    learner from it."""
+    """The picklable inputs of a ``GraphLearner``, from which a worker builds the same one."""
 
     train: Treebank
     config: GraphConfig
@@ -74,8 +73,7 @@ KEPT_OBJECTIVES = 4
 
 @dataclass(frozen=True)
 class PartValue:
-    """The loss of a range of sentences, and its gradient for the weights of the features that occur in
-    them."""
+    """The loss of a range of sentences, and its gradient for the features that occur."""
 
     places: npt.NDArray[np.uint32]
     loss: float

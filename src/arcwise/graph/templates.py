@@ -95,8 +95,7 @@ LABEL_TEMPLATES = (
     "h.upos h-1.upos",
     "h.upos h+1.upos",
 )
-"""Templates with a weight for the arc and for each label; those of both words are conjoined with both
-tags."""
+"""Templates that score arc and labels; those of both words are conjoined with both tags."""
 
 ARC_TEMPLATES = (
     "h.word m.word @ distance",
@@ -136,8 +135,7 @@ _TAGS = ("upos", "xpos")
 
 
 def with_prefixes(templates: Iterable[Template], *, besides: Iterable[Template] = ()) -> list[Template]:
-    """Add a copy of each word template that uses the first five characters instead (McDonald et al. 2005,
-    section 2.4).
+    """Add a prefix-5 copy of each word template (McDonald et al. 2005, section 2.4).
 
     Templates that exist already, also among ``besides``, are not repeated. The prefix of a word of up to five
     characters is the word itself, even if it counts as unknown.

@@ -44,11 +44,9 @@ class TrainerKind:
     whole_trees: bool = False
     """Whether it needs complete trees; a perceptron trained on the known heads then fills in the others."""
     learns_distributions: bool = False
-    """Whether it learns from soft targets; others learn from trees, in distillation the teacher's trees of
-    the text."""
+    """Whether it learns from soft targets; others learn from the teacher's trees of the text."""
     batch: bool = False
-    """Whether it updates once per pass: the gradients of ``parts`` are then summed, not the parameters
-    mixed."""
+    """Whether it updates once per pass, so that gradients of ``parts`` are summed, not mixed."""
     needs: str | None = None
     """An optional library that it needs; checked before training starts."""
 

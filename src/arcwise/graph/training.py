@@ -282,8 +282,7 @@ def decoding_candidates(config: GraphConfig) -> list[Decoding]:
 
 
 def choose_decoding(candidates: Sequence[Decoding], scores: Sequence[DevScore]) -> tuple[Decoding, DevScore]:
-    """Select decoder and projectivity on development data (as Koo et al. 2007); ties go to the first
-    candidate."""
+    """Select decoder and projectivity by LAS (as Koo et al. 2007); ties go to the first."""
     best = max(range(len(candidates)), key=lambda i: scores[i].las)
     return candidates[best], scores[best]
 
@@ -350,8 +349,7 @@ def _calibrated(
 def _completed(
     train: Treebank, prepared: PreparedTrees, config: GraphConfig, threads: int, progress: Progress
 ) -> PreparedTrees:
-    """Fill in unknown heads and labels with a perceptron trained on the rest, for a trainer that needs whole
-    trees."""
+    """Fill in unknown heads and labels with a perceptron trained on the rest."""
     from arcwise.graph.parser import GraphParser
 
     missing = "heads and labels" if config.labelled else "heads"

@@ -1,5 +1,4 @@
-"""Cross-validation: train a parser without each fold of the training data, and choose the epoch by the
-held-out scores."""
+"""Cross-validation: train without each fold, choose the epoch by held-out scores."""
 
 from __future__ import annotations
 
@@ -46,8 +45,7 @@ class FoldTask(Generic[D]):
 def fold_tasks(
     folds: Folds, train: Treebank, distilled: D | None = None, *, seen: Treebank | None = None
 ) -> list[FoldTask[D]]:
-    """One task per fold. With ``seen`` (the training data with predicted tags), held-out folds have those
-    tags too."""
+    """One task per fold; ``seen`` is the training data with predicted tags."""
     gold, visible = folds.split(train), folds.split(train if seen is None else seen)
     return [
         FoldTask(
@@ -115,8 +113,7 @@ def cross_validate(
     engine: Engine,
     progress: Progress,
 ) -> CrossValidation[R]:
-    """Run ``train_fold`` for every fold on the engine, and choose the epoch with the best LAS over all
-    held-out folds."""
+    """Run ``train_fold`` for every fold, and choose the epoch with the best held-out LAS."""
     trained = engine.map(train_fold, tasks)
     results, scores = [], []
     for number, task in enumerate(tasks, start=1):

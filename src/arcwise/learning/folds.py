@@ -60,8 +60,7 @@ class Folds:
 
 
 def split_fold(treebank: Treebank, count: int, fold: int) -> tuple[Treebank, Treebank]:
-    """The sentences outside fold ``fold`` of ``count`` and those in it; sentence i is in fold i mod
-    ``count``."""
+    """The sentences outside and inside fold ``fold`` of ``count``: sentence i is in i mod ``count``."""
     parts: tuple[list[Sentence], list[Sentence]] = ([], [])
     for number, sentence in enumerate(treebank):
         parts[number % count == fold].append(sentence)
@@ -74,8 +73,7 @@ Development = Treebank | Folds | str | None
 
 
 def development(train: Treebank, dev: Development) -> Treebank | Folds | None:
-    """Resolve ``dev``: ``"5fold"`` to folds, ``"auto"`` to folds for a small treebank or else None,
-    ``"none"`` to None."""
+    """Resolve ``"5fold"``, ``"auto"`` (folds for a small treebank) and ``"none"``."""
     if not isinstance(dev, str):
         return dev
     if dev == "none":
@@ -122,8 +120,7 @@ def report_warnings(train: Treebank, dev: Treebank | Folds | None, progress: Pro
 
 
 def data_name(treebank: Treebank) -> str:
-    """The file name and folder of a treebank, without the rest of the path: models are shared, paths are
-    private."""
+    """The file name and folder of a treebank; models are shared, so the full path stays private."""
     return "/".join(Path(treebank.source).parts[-2:])
 
 

@@ -90,8 +90,7 @@ class Packed:
 
 
 class Packable(ABC):
-    """Makes a component (parser, model, tokenizer, tagger) with ``pack`` and ``unpack`` picklable and
-    copyable.
+    """A component with ``pack`` and ``unpack``, which make it picklable and copyable.
 
     Pickles keep weights in full precision, so that the copy gives identical results; native objects are
     rebuilt.

@@ -1,5 +1,4 @@
-"""Configuration options: default, description and allowed values of each field, declared together and checked
-in one place.
+"""Configuration options: defaults, descriptions and allowed values in one declaration.
 
 A configuration is a frozen dataclass whose fields are made by ``option`` and whose ``__post_init__`` calls
 ``check_options``. Values from Python, TOML files and the command line all pass through it, so an invalid
@@ -186,8 +185,7 @@ _cached: Callable[[Any], Mapping[str, Declared]] = lru_cache(maxsize=None)(_find
 
 
 def check_options(config: Any) -> None:
-    """Check every field and convert it to its type (lists to tuples, ints to floats). For
-    ``__post_init__``."""
+    """Check and convert every field (lists to tuples, ints to floats). For ``__post_init__``."""
     for name, declaration in declared(type(config)).items():
         object.__setattr__(config, name, declaration.checked(getattr(config, name)))
 
@@ -215,8 +213,7 @@ def refuse_unread(config: Any, unread: Mapping[str, str]) -> None:
 
 
 def markdown(kind: type[Any], *, read_by: Mapping[str, list[str]] | None = None) -> str:
-    """The options of a configuration as a Markdown table. ``read_by``: option → its users, if not all use
-    it."""
+    """The options as a Markdown table; ``read_by``: option → its users, if not all use it."""
     lines = ["| option | default | values | meaning |", "|---|---|---|---|"]
     for declaration in declared(kind).values():
         if is_dataclass(declaration.base):

@@ -1,5 +1,4 @@
-"""Iterative parameter mixing (McDonald, Hall & Mann 2010): online trainers run in parallel and are averaged
-after each epoch.
+"""Iterative parameter mixing (McDonald, Hall & Mann 2010) of parallel online trainers.
 
 The sentences of an epoch are split into parts. The trainers of all parts start from the same state (weights,
 running sums, optimiser state), and the new state is the mean of theirs, so that averaged weights cover all
@@ -134,8 +133,7 @@ def split_epoch(epoch: int, order: npt.NDArray[np.int64], parts: int) -> list[Ep
 
 
 def changes(tables: Sequence[Table], before: Sequence[Table]) -> list[tuple[Places, Table]]:
-    """The changed cells and values of each table; tables of one size change together and share their
-    cells."""
+    """The changed cells of each table; tables of one size change together and share them."""
     places: dict[int, Places] = {}
     for size in dict.fromkeys(map(len, tables)):
         chosen = [number for number, table in enumerate(tables) if len(table) == size]

@@ -114,8 +114,7 @@ def _projectivise(
 
 
 def _agreement(known_heads: Heads) -> npt.NDArray[np.float64]:
-    """Arc scores whose best tree keeps most known heads: +1 for known arcs, -1 for others into the same
-    words."""
+    """Arc scores whose best tree keeps most known heads: +1 for known arcs, -1 for others."""
     n = len(known_heads)
     scores = np.full((n + 1, n + 1), -1.0)
     for m, h in enumerate(known_heads, start=1):

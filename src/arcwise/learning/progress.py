@@ -71,8 +71,7 @@ class Progress:
 
     @contextmanager
     def epoch(self, number: int, epochs: int, sentences: int) -> Iterator[Any]:
-        """Show a bar for one epoch, with the remaining time of all; yields a function to advance it by
-        sentences."""
+        """Show a bar for one epoch; yields a function that advances it by sentences."""
         if self._bar is None:
             yield lambda done: None
             return

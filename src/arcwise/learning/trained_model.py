@@ -106,8 +106,7 @@ def read_report(packed: Packed) -> Mapping[str, Any]:
 
 
 def pack_weights(name: str, weights: npt.NDArray[np.float32], precision: Precision) -> Arrays:
-    """Pack a sparse table: ``name.bits`` (non-zero mask), ``name.values``, for int8 also ``name.scales`` (per
-    256 values).
+    """Pack a sparse table: a bit mask, values and, for int8, a scale per 256 values.
 
     >>> arrays = pack_weights("w", np.array([0, 0.5, 0, -2], np.float32), "int8")
     >>> unpack_weights("w", arrays, 4).tolist()

@@ -49,8 +49,7 @@ class Checkpoint(Protocol):
     """Storage for the state of a resumable training."""
 
     def load(self) -> tuple[int, Best] | None:
-        """Restore the trainer; returns the last finished epoch and the best so far, or None without a
-        checkpoint."""
+        """Restore the trainer; returns the last epoch and the best so far, None if there is nothing."""
         ...
 
     def save(self, epoch: int, best: Best) -> None:
@@ -72,8 +71,7 @@ class Best:
 def training_report(
     train: Treebank, dev: Treebank | Folds | None, notes: Sequence[str], best: Best
 ) -> dict[str, Any]:
-    """The training report of a model file; it does not depend on machine or time, so training is
-    reproducible."""
+    """The report in a model file; independent of machine and time, so files are reproducible."""
     return {
         "train": data_name(train),
         "train_sentences": len(train),
@@ -145,8 +143,7 @@ def fit(
 
 @contextmanager
 def interruptible(best: Best, progress: Progress) -> Iterator[None]:
-    """Optional work after training (decoder selection, calibration), which Ctrl-C skips without losing the
-    weights."""
+    """Optional work after training, which Ctrl-C skips without losing the weights."""
     try:
         yield
     except KeyboardInterrupt:

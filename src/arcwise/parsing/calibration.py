@@ -25,15 +25,13 @@ _GAIN = 1e-5
 """Minimum improvement of a search step, in nats per word."""
 _FIRST_SMOOTHING, _MOST_SMOOTHING = 0.1, 10.0
 _STEPS = tuple(np.log(2) * 0.5**halved for halved in range(3))
-"""Steps of the search for the smoothing, in its logarithm: factors of 2 to 1.19. Temperature steps are a
-quarter."""
+"""Log steps of the smoothing search (factors of 2 to 1.19); temperature steps are a quarter."""
 _DIRECTIONS = np.array([(-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0)]) * (0.25, 1)
 _SMOOTHINGS = (0.0, 0.001, 0.01, 0.05, 0.15, 0.4, 1.0)
 """Candidates in addition to the maximum-likelihood smoothing."""
 _SMALLEST = 1e-7
 _MAX_CACHED_SENTENCES = 1000
-"""Up to this many sentences are scored once and their scores kept; more are scored again at each
-temperature."""
+"""Up to this many sentences are scored once; more are scored again at each temperature."""
 
 P = TypeVar("P", bound=ScoredParser)
 
@@ -86,8 +84,7 @@ def _losses(parsed: Sequence[tuple[Treebank, Parses]]) -> tuple[float, float]:
 def _parsed_by(
     parser: ScoredParser, treebank: Treebank, threads: int, *, keep: bool = False
 ) -> Callable[[Temperatures], Parses]:
-    """A function from temperatures to the parse with probabilities. ``keep``: score sentences once and keep
-    the scores."""
+    """A function from temperatures to parses. ``keep``: score sentences only once."""
     if not (np.asarray(treebank.heads) >= 0).any():
         raise InputError(f"{treebank.source}: has no heads, expected gold trees")
     options = ParseOptions(confidence=True)
@@ -113,8 +110,7 @@ def _parsed_by(
 
 
 def fit_temperatures(parser: P, treebank: Treebank, *, threads: int = 1, steps: int = 18) -> P:
-    """Fit temperatures and smoothing by maximum likelihood of the treebank's heads, and of its labels given
-    their heads.
+    """Fit temperatures and smoothing by maximum likelihood of heads, and of labels given heads.
 
     Scores are divided by a temperature before normalisation (Guo et al. 2017); this changes no tree except
     minimum-risk ones. Labels have a temperature of their own, because the margins of labels and heads differ
@@ -128,8 +124,7 @@ def fit_temperatures(parser: P, treebank: Treebank, *, threads: int = 1, steps: 
 
 
 def calibrated(parser: P, treebank: Treebank, *, threads: int = 1) -> P:
-    """Calibrate as ``arcwise calibrate`` does: maximum likelihood first, then match mean confidence and
-    accuracy."""
+    """Fit by maximum likelihood, then match mean confidence and accuracy (``arcwise calibrate``)."""
     likeliest = fit_temperatures(parser, treebank, threads=threads)
     best = match_temperatures([(parser.with_temperatures, treebank)], likeliest.fitted, threads=threads)
     return _at(parser.with_temperatures, best)
@@ -138,8 +133,7 @@ def calibrated(parser: P, treebank: Treebank, *, threads: int = 1) -> P:
 def fit_common_temperatures(
     parts: Parts, *, start: Temperatures = Temperatures(), threads: int = 1, steps: int = 18
 ) -> Temperatures:
-    """Fit common temperatures and smoothing by maximum likelihood over several treebanks, each with its own
-    parser.
+    """Fit temperatures and smoothing on several treebanks, each with its own parser.
 
     ``GraphScorer`` gives arcs unseen in training scores that depend on the temperatures. After a search with
     the scores at ``start``, a second, narrower one therefore scores everything again at each temperature,
@@ -243,8 +237,7 @@ def _at(parser_at: Callable[[float, float, float], P], temperatures: Temperature
 
 
 class _Losses:
-    """From temperatures to the losses of heads and of labels over all parts. ``keep``: keep the scores at
-    ``start``."""
+    """From temperatures to losses over all parts. ``keep``: keep the scores at ``start``."""
 
     def __init__(self, parts: Parts, start: Temperatures, threads: int, *, keep: bool) -> None:
         self.labelled = False
@@ -265,8 +258,7 @@ def _search(
     high: npt.NDArray[np.float64],
     steps: int,
 ) -> Temperatures:
-    """Golden-section search over both log temperatures at once, as neither loss depends on the other
-    temperature."""
+    """Golden-section search over both log temperatures at once; the losses are independent."""
 
     def at(logs: npt.NDArray[np.float64]) -> Temperatures:
         heads, labels = (float(t) for t in np.exp(logs))
@@ -288,8 +280,7 @@ def _search(
 
 
 def _fit_smoothing(losses_at: _Losses, start: Temperatures) -> Temperatures:
-    """Add smoothing if it lowers the head loss: pattern search over the logarithms of smoothing and head
-    temperature."""
+    """Add smoothing if it lowers the head loss: pattern search with the head temperature, in logs."""
 
     def at(logs: npt.NDArray[np.float64]) -> Temperatures:
         heads, smoothing = (float(x) for x in np.exp(logs))

@@ -1,5 +1,4 @@
-"""Constrained parsing: collect the constraints of each sentence, parse sentences in groups, assemble the
-results.
+"""Constrained parsing: collect constraints, parse sentences in groups, assemble the results.
 
 Constraints come from kept columns, from MISC and from Python. ``ParseConstraints.of`` joins them for each
 sentence, widens the class of trees where they need it, and groups sentences that can be parsed in one call.
@@ -38,8 +37,7 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ConstraintGroup:
-    """Sentences parsed in one call: the same class of trees, all with or all without constraints beyond
-    required heads."""
+    """Sentences parsed in one call: one tree class, constraints beyond required heads in all or none."""
 
     treebank: Treebank
     sentences: tuple[int, ...]
@@ -86,8 +84,7 @@ class ConstraintGroup:
         return codes
 
     def forbidden(self) -> npt.NDArray[np.bool_] | None:
-        """The forbidden arcs, flat over the (n+1)² arcs of all sentences; None if required heads are all
-        there is."""
+        """The forbidden arcs, flat over (n+1)² arcs per sentence; None if only heads are required."""
         unlabelled = _without_labels(self.constraints)
         if all(constraints is None or _only_heads(constraints) for constraints in unlabelled):
             return None

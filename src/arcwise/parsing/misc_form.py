@@ -38,8 +38,7 @@ def sentence_alternatives(sentence: Sentence) -> list[list[LabelledArc]] | None:
 
 
 def read_constraints(treebank: Treebank) -> list[Constraints | None]:
-    """Read the constraints of each sentence, None if it has none; raises ``InputError`` for an invalid
-    value."""
+    """Read the constraints of each sentence; raises ``InputError`` for an invalid value."""
     if not any(f"{key}=".encode() in treebank.data for key in _CONSTRAINTS):
         return [None] * len(treebank)
     return [_of_sentence(sentence) for sentence in treebank]

@@ -1,5 +1,4 @@
-"""Write parses to CoNLL-U: HEAD and DEPREL, confidences in MISC, probabilities and k-best ranks in
-comments."""
+"""Write parses to CoNLL-U: HEAD, DEPREL, confidences in MISC, probabilities in comments."""
 
 from __future__ import annotations
 
@@ -122,8 +121,7 @@ def annotated(
 
 
 def with_k_best(treebank: Treebank, parses: KBestParses, options: ParseOptions) -> Treebank:
-    """Repeat every sentence once per tree, best first, with the comments parse_rank, parse_score and
-    tree_prob.
+    """Repeat every sentence once per tree, with parse_rank, parse_score and tree_prob.
 
     With ``options.confidence`` also HeadProb and DeprelProb in MISC.
     """

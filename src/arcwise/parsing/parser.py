@@ -129,8 +129,7 @@ class ParseOptions:
         check_options(self)
 
     def check(self, kind: str, capabilities: Capabilities) -> None:
-        """Raise ``OptionError`` for an option that a parser of ``kind``, with these capabilities, does not
-        support."""
+        """Raise ``OptionError`` for an option that such a parser of ``kind`` does not support."""
         supported = {
             "decode": self.decode in capabilities.decoders,
             "projective": self.projective in capabilities.projective,

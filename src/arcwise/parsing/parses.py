@@ -24,8 +24,7 @@ class GoldProbabilities:
     head: Floats
     """Probability of the annotated head; 0 where it is unknown."""
     label: Floats
-    """Probability of the annotated label given that head; -1 where the parser does not score the arc or
-    label."""
+    """Probability of the annotated label given that head; -1 if the parser does not score it."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +77,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Parses:
-    """One tree per sentence. ``heads`` and ``labels`` (indices into ``label_names``, -1: none) are flat over
-    all words.
+    """One tree per sentence; ``heads`` and ``labels`` (indices, -1: none) are flat over all words.
 
     Sentences left unchanged, because no tree satisfies their constraints, have the treebank's heads and
     labels.
@@ -140,8 +138,7 @@ class Parses:
 
 @dataclass(frozen=True)
 class TreeProbabilities:
-    """Probabilities of the k best trees: of each head, of each head with its label, of each tree (labels
-    summed out)."""
+    """Probabilities of the k best trees: per head, per head with label, per tree."""
 
     head: Floats
     label: Floats
@@ -150,8 +147,7 @@ class TreeProbabilities:
 
 @dataclass(frozen=True)
 class KBestParses:
-    """The k best trees of each sentence, best first; heads and labels are flat over the words of all
-    trees."""
+    """The k best trees of each sentence, best first, flat over the words of all trees."""
 
     counts: npt.NDArray[np.int64]
     """Number of trees of each sentence."""
@@ -185,8 +181,7 @@ class Analysis:
     """Remarks on single sentences, also in their comments (``parse_note``)."""
 
     def numbered_from(self, first: int) -> Analysis:
-        """Shift the sentence numbers of the notes: the treebank is part of a file and begins at sentence
-        ``first``."""
+        """Shift the sentence numbers of the notes, for a part of a file that begins at ``first``."""
         return replace(self, notes=tuple(note.numbered_from(first) for note in self.notes)) if first else self
 
 

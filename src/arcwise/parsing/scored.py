@@ -278,8 +278,7 @@ class ScoredParser:
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> KBestParses:
-        """The ``options.k_best`` best trees of every sentence, which differ in their heads, and their
-        probabilities."""
+        """The ``options.k_best`` best trees of every sentence, with different heads."""
         decoding, joined = self._joined_constraints(treebank, replace(options, alternatives=0), constraints)
 
         def parse(group: ConstraintGroup) -> tuple[KBestParses, Codes]:
@@ -311,8 +310,7 @@ class ScoredParser:
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> list[list[list[Alternative]]]:
-        """The ``k`` most probable heads of each word of each sentence, each with its ``k`` most probable
-        labels.
+        """The ``k`` most probable heads of each word, each with its ``k`` most probable labels.
 
         Probabilities are conditional on ``options.keep`` and ``constraints``; a sentence without a tree has
         none.

@@ -55,8 +55,7 @@ class FusedScorer(Scorer, Protocol):
         gold: bool,
         threads: int,
     ) -> native.ParseResult:
-        """Same as ``scores(…).batch.decode(…)``; ``gold``: also the probabilities of the treebank's heads and
-        labels."""
+        """Same as ``scores(…).batch.decode(…)``; ``gold``: also score the treebank's own arcs."""
         ...
 
     def k_best_decoded(

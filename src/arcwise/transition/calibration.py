@@ -1,5 +1,4 @@
-"""Fit the temperature of a transition-based parser, whose confidences are shares of the beam's probability
-mass."""
+"""Fit the temperature of confidences, which are shares of the beam's probability mass."""
 
 from __future__ import annotations
 
@@ -24,8 +23,7 @@ _LEAST = 1e-3
 def fit_beam_temperature(
     held_out: Sequence[tuple[TransitionModel, Treebank]], threads: int
 ) -> tuple[float, float]:
-    """Fit the temperature over all held-out treebanks; returns it and the remaining calibration error of
-    heads.
+    """Fit the temperature; returns it and the remaining calibration error of heads.
 
     A gold head may be in no derivation of the beam, so unlike for the graph-based parser the objective is the
     binary log-likelihood of the predicted heads: log P(head) for correct ones, log (1 - P(head)) for wrong

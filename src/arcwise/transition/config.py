@@ -152,8 +152,7 @@ class TransitionConfig:
         refuse_unread(self, unread)
 
     def check_distillation(self, distillation: Distillation) -> None:
-        """Raise ``OptionError`` if the parser cannot use soft targets and no text is given; called before the
-        teacher runs."""
+        """Raise ``OptionError`` if the parser cannot use soft targets and there is no text."""
         built = system(self.system)
         if built.many_heads:
             raise OptionError(

@@ -1,5 +1,4 @@
-"""Coverage: the share of a treebank that a transition system can derive (Bohnet et al. 2016, table 2:
-NPS)."""
+"""Coverage of a treebank by a transition system (Bohnet et al. 2016, table 2: NPS)."""
 
 from __future__ import annotations
 
@@ -29,8 +28,7 @@ class Coverage:
     found: npt.NDArray[np.bool_]
     nearest: npt.NDArray[np.int32]
     broken: npt.NDArray[np.int64]
-    """Flat indices of words whose gold arc is not in the nearest tree (all words of a sentence without
-    one)."""
+    """Flat indices of words whose gold arc is not in the nearest tree."""
 
     @property
     def sentences(self) -> float:

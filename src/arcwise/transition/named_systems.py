@@ -49,8 +49,7 @@ def dag() -> TransitionSystem:
 
 
 def attardi(N: int = 2) -> TransitionSystem:
-    """Attardi 2006: arcs from the top of the stack to the N words below it; some non-projective trees
-    (section 4.6)."""
+    """Attardi 2006: arcs to the N words below the top; some non-projective trees (section 4.6)."""
     left_arc, right_arc = (Transition(kind, periphery="right") for kind in ("left-arc", "right-arc"))
     return TransitionSystem((left_arc, right_arc, SHIFT), N + 1, N, root="left", start=2)
 

@@ -1,5 +1,4 @@
-"""``TransitionParser``: a trained parser driven by the control parameters of its system (Bohnet et al.
-2016)."""
+"""``TransitionParser``: a parser over any transition system (Bohnet et al. 2016)."""
 
 from __future__ import annotations
 
@@ -91,8 +90,7 @@ class TransitionParser(TrainedParser[TransitionModel]):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Beam search with k-best trees and confidences; the system determines the tree class. DAG systems
-        have no options."""
+        """Beam search with k-best trees and confidences; DAG systems have no options."""
         if self.model.system.many_heads:
             return Capabilities(keep=(*TAGS, "head", "deprel"), writes="graphs")
         return Capabilities(
@@ -122,8 +120,7 @@ class TransitionParser(TrainedParser[TransitionModel]):
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Treebank:
-        """The treebank with predicted HEAD and DEPREL (of a DAG system: DEPS), and the output that the
-        options ask for.
+        """The treebank with predicted HEAD and DEPREL (of a DAG system: DEPS).
 
         Confidences are shares of the probability mass of the final beam (of size 16 or more): how far the
         surviving derivations agree. Unlike those of the graph-based parser, they are not probabilities over
@@ -156,8 +153,7 @@ class TransitionParser(TrainedParser[TransitionModel]):
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Parses:
-        """The best trees as arrays, with ``options.confidence`` also their shares of the final beam's
-        mass."""
+        """The best trees, with ``options.confidence`` also their shares of the final beam's mass."""
         reject_constraints("transition-based", constraints)
         result = self._result(treebank, options, threads, k=1)
         probabilities = None

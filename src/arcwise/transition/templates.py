@@ -1,5 +1,4 @@
-"""Feature templates of the transition-based parser: Zhang & Nivre (2011), generalised to the two tokens of a
-move.
+"""Feature templates: Zhang & Nivre (2011), generalised to the two tokens of a move.
 
 A template is a list of elements, each a slot and an attribute, written ``slot:attribute``.
 

@@ -263,8 +263,7 @@ def _cross_validated(
     distilled: DistillationData | None,
     engine: Engine,
 ) -> TransitionModel:
-    """Choose the epoch by cross-validation, train on the whole treebank, then fit the temperature on held-out
-    parses of that epoch."""
+    """Choose the epoch by cross-validation, train on everything, fit the temperature."""
     tasks = fold_tasks(folds, train, distilled)
     chosen = cross_validate(
         folds, tasks, partial(_train_fold, train_once, config), engine=engine, progress=progress
