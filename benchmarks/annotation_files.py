@@ -1,9 +1,12 @@
-"""How long ``arcwise annotate`` takes until a large treebank can be edited, and its memory. ``python -m benchmarks.annotation_files [--write]``.
+"""Time and memory until ``arcwise annotate`` can edit a large treebank.
 
-English-EWT (ARCWISE_TREEBANKS), its first 5,000 sentences, and its training data again and again until the file has 77 MB. The command runs in
-a process of its own, without a model; the time runs from its start until its server has answered with the whole document and the sentence in
-the middle, and then for one edit in the middle. *AnnotationDocument* is the same without command and server: the file opened, the sentence in the middle read.
-Memory is the largest that the process ever had, after the edit was written to the file.
+    python -m benchmarks.annotation_files [--write]
+
+Files: English-EWT (ARCWISE_TREEBANKS), its first 5,000 sentences, and its training data repeated up to 77
+MB. The command runs in a separate process, without a model; the clock runs from its start until the server
+has returned the document and the sentence in the middle, then for one edit in the middle. *Document* is the
+same without command and server: opening the file and reading the sentence in the middle. Memory is the peak
+of the process, after it saved the edit to the file.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ SENTENCES = 5000
 
 
 class AnnotateRequest:
-    """A server that is asked."""
+    """HTTP client of the server."""
 
     def __init__(self, address: str) -> None:
         place = urlparse(address)
@@ -52,7 +55,7 @@ class AnnotateRequest:
 
 
 def opened(path: Path) -> float:
-    """Seconds until a document is there with a sentence of its middle."""
+    """Seconds to open a document and read the sentence in its middle."""
     start = time.perf_counter()
     document = AnnotationDocument.open(path)
     document.sentence(len(document) // 2)
@@ -62,7 +65,7 @@ def opened(path: Path) -> float:
 
 
 def served(path: Path) -> tuple[float, float, float, float]:
-    """Seconds until the page has what it shows first, of one edit, and of writing the file; megabytes."""
+    """Seconds to the first page view, of one edit and of saving; peak memory in megabytes."""
     line = [sys.executable, "-m", "arcwise", "annotate", str(path), "--no-browser"]
     start = time.perf_counter()
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as server:
@@ -88,10 +91,10 @@ def served(path: Path) -> tuple[float, float, float, float]:
 
 
 def main() -> None:
-    """The table, on standard output or in RESULTS.md."""
+    """Print the table, and write it to RESULTS.md on request."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="put the table into RESULTS.md")
-    parser.add_argument("--rounds", type=int, default=3, help="the quickest of so many is told")
+    parser.add_argument("--write", action="store_true", help="write the table to RESULTS.md")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds; the table shows the fastest")
     options = parser.parse_args()
     train = read_whole("English-EWT", "train")
     rows = []
@@ -105,9 +108,27 @@ def main() -> None:
                 min(values) for values in zip(*(served(path) for _ in range(options.rounds)), strict=True)
             )
             count = len(Treebank(data))
-            rows.append((f"{count:,}", f"{len(data) / 1e6:.1f}", f"{alone:.2f}", f"{ready:.2f}", f"{1000 * edited:.0f}", f"{saved:.2f}", f"{memory:.0f}"))  # fmt: skip
+            rows.append(
+                (
+                    f"{count:,}",
+                    f"{len(data) / 1e6:.1f}",
+                    f"{alone:.2f}",
+                    f"{ready:.2f}",
+                    f"{1000 * edited:.0f}",
+                    f"{saved:.2f}",
+                    f"{memory:.0f}",
+                )
+            )
             print(rows[-1], flush=True)
-    header = ("sentences", "MB", "document, s", "command until the page is there, s", "an edit, ms", "writing the file, s", "memory, MB")  # fmt: skip
+    header = (
+        "sentences",
+        "MB",
+        "document, s",
+        "command until the page is ready, s",
+        "edit, ms",
+        "saving the file, s",
+        "memory, MB",
+    )
     body = table(header, rows)
     print(body)
     if options.write:

@@ -1,18 +1,22 @@
-"""``arcwise annotate`` in a real browser: from a key to the screen, and keys an arc. ``python -m benchmarks.annotation_page [--write]``.
+"""``arcwise annotate`` in a real browser: latency from key press to screen, and key presses per arc.
 
-Needs Chromium (ARCWISE_CHROMIUM, or on the PATH), playwright, and ARCWISE_TREEBANKS. Sentences of English-EWT with every head and label
-taken away, the model that comes with arcwise, the server in a process of its own.
+    python -m benchmarks.annotation_page [--write]
 
-Key to screen: words are decided one after the other in sentences of about 50 words; the time runs from the browser's time stamp of the key
-until the frame with the drawn change is done (``requestAnimationFrame``, then a message). *Own*: what the key decided is drawn. *SentenceSuggestions*:
-so is what the parser thinks after it. Eight keys a second, by Enter or by an alternative (arrow down, Enter): between two keys the page asks
-what there is to see after the next Enter, and draws it with the decision. And by Enter as soon as the server has answered, while the browser
-still draws: the page has no time to ask, and what the parser thinks comes with the answer, after the change is on the disk. The first
-sentence is not counted: a browser compiles the code of a page while it is used.
+Needs Chromium (ARCWISE_CHROMIUM, or on the PATH), playwright, and ARCWISE_TREEBANKS. Sentences of
+English-EWT without heads and labels, the model shipped with arcwise, the server in a separate process.
 
-Keys an arc: an annotator who knows the gold tree goes through the sentences word by word and takes the shortest way that the page offers
-(Enter, an alternative by arrow keys, the number of the head, first letters of the label); every key is really pressed and counted, and
-what the server has afterwards must be the gold arc.
+Latency: words of sentences of about 50 words are decided one after the other; the clock runs from the
+browser's time stamp of the key until the frame with the change is painted (``requestAnimationFrame``, then a
+message). *Own*: the annotator's decision is painted. *Suggestions*: so are the parser's new suggestions.
+Eight keys per second, with Enter or with an alternative (arrow down, Enter): between two keys the page
+prefetches the suggestions that follow the next Enter and paints them with the decision. Also with Enter as
+soon as the server has answered, while the browser still paints: the page has no time to prefetch, and
+suggestions arrive with the response, after the change is on disk. The first sentence is not counted: the
+browser compiles the page's code during it.
+
+Keys per arc: an annotator who knows the gold tree goes through the sentences word by word and takes the
+shortest path the page offers (Enter, an alternative with arrow keys, the number of the head, first letters
+of the label); every key is really pressed and counted, and the server must have the gold arc afterwards.
 """
 
 from __future__ import annotations
@@ -37,7 +41,7 @@ from arcwise.treebanks import Sentence, Treebank
 from benchmarks.report import write_section
 
 PAUSE = 0.125
-"""Seconds between two keys of somebody who is quick."""
+"""Seconds between two keys of a fast annotator."""
 CHROMIUM = os.environ.get("ARCWISE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 
 MEASURE = """() => {
@@ -88,7 +92,7 @@ PLAN = """async ([head, label]) => {
 
 
 def without_trees(sentences: Sequence[Sentence]) -> Treebank:
-    """The sentences with all heads and labels open."""
+    """Remove all heads and labels."""
     gold = Treebank.from_sentences(iter(sentences), source="gold")
     n = len(gold.heads)
     return gold.annotate(heads=np.full(n, -1, np.int32), deprel=["_"] * n, strict=False)
@@ -96,7 +100,7 @@ def without_trees(sentences: Sequence[Sentence]) -> Treebank:
 
 @contextlib.contextmanager
 def served(sentences: Sequence[Sentence], *arguments: str) -> Iterator[str]:
-    """The address of a page over these sentences, without their trees."""
+    """Serve the sentences without their trees; yields the address of the page."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "open.conllu"
         without_trees(sentences).write(path)
@@ -112,7 +116,7 @@ def served(sentences: Sequence[Sentence], *arguments: str) -> Iterator[str]:
 
 
 def opened(browser: Any, address: str) -> Any:
-    """The page, with its parts as ``own``."""
+    """Open the page and expose its parts as ``own``."""
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     page.goto(address)
     page.wait_for_selector("html[data-ready]")
@@ -125,8 +129,11 @@ def settled(page: Any) -> None:
 
 
 def key_times(browser: Any, sentences: Sequence[Sentence], pause: float, *keys: str) -> dict[str, np.ndarray]:
-    """Milliseconds from the last of the ``keys``, once a word, but for the first sentence: ``own``; ``known`` and ``thoughts``, for words of which
-    the page knew and did not know what follows. ``pause``: seconds after a key in which nothing is asked of the browser."""
+    """Milliseconds from the last of ``keys`` to the screen, once per word, without the first sentence.
+
+    ``own``: the decision; ``known`` and ``thoughts``: the suggestions of words with and without prefetched
+    suggestions. ``pause``: seconds after a key during which the browser is left alone.
+    """
     with served(sentences, "--model", "en") as address:
         page = opened(browser, address)
         page.evaluate(MEASURE)
@@ -145,10 +152,13 @@ def key_times(browser: Any, sentences: Sequence[Sentence], pause: float, *keys: 
 
 
 def keys_of(page: Any, head: str, label: str) -> int:
-    """Keys pressed until the selected word has its gold arc."""
+    """Press keys until the selected word has its gold arc; returns their number."""
     pressed = 0
     row = page.evaluate("own.state.selected")
-    done = "([row, head, label]) => { const r = own.state.row(row); return r.head === head && r.deprel === label && r.state === 'decided'; }"
+    done = (
+        "([row, head, label]) => { const r = own.state.row(row); return r.head === head && r.deprel === "
+        "label && r.state === 'decided'; }"
+    )
     while not page.evaluate(done, [row, head, label]):
         page.evaluate("(row) => { if (own.state.selected !== row) own.editor.select(row); }", row)
         for key in page.evaluate(PLAN, [head, label]):
@@ -161,7 +171,7 @@ def keys_of(page: Any, head: str, label: str) -> int:
 
 
 def key_counts(browser: Any, sentences: Sequence[Sentence], *arguments: str) -> np.ndarray:
-    """Keys of each arc with its label."""
+    """Number of keys for each labelled arc."""
     counts = []
     with served(sentences, *arguments) as address:
         page = opened(browser, address)
@@ -175,7 +185,14 @@ def key_counts(browser: Any, sentences: Sequence[Sentence], *arguments: str) -> 
 
 
 def count_row(name: str, counts: np.ndarray) -> tuple[object, ...]:
-    return name, f"{len(counts):,}", f"{np.median(counts):.0f}", f"{counts.mean():.2f}", f"{np.percentile(counts, 90):.0f}", f"{100 * (counts <= 3).mean():.1f}"  # fmt: skip
+    return (
+        name,
+        f"{len(counts):,}",
+        f"{np.median(counts):.0f}",
+        f"{counts.mean():.2f}",
+        f"{np.percentile(counts, 90):.0f}",
+        f"{100 * (counts <= 3).mean():.1f}",
+    )
 
 
 def time_row(name: str, times: np.ndarray) -> tuple[object, ...]:
@@ -189,11 +206,9 @@ def time_row(name: str, times: np.ndarray) -> tuple[object, ...]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sentences", type=int, default=40, help="sentences in which keys are counted")
-    parser.add_argument(
-        "--long", type=int, default=4, help="sentences of about 50 words in which keys are timed"
-    )
-    parser.add_argument("--write", action="store_true", help="put the tables into RESULTS.md")
+    parser.add_argument("--sentences", type=int, default=40, help="sentences for counting keys")
+    parser.add_argument("--long", type=int, default=4, help="sentences of about 50 words for timing keys")
+    parser.add_argument("--write", action="store_true", help="write the tables to RESULTS.md")
     options = parser.parse_args()
     test = read_whole("English-EWT", "test")
     if CHROMIUM is None:
@@ -207,34 +222,36 @@ def main() -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         times = key_times(browser, long, PAUSE, "Enter")
-        others = key_times(browser, long[: 1 + options.long // 2], PAUSE, "ArrowDown", "Enter")
+        alternatives = key_times(browser, long[: 1 + options.long // 2], PAUSE, "ArrowDown", "Enter")
         at_once = key_times(browser, long, 0.0, "Enter")
         counted = key_counts(browser, some, "--model", "en")
         alone = key_counts(browser, some[: max(1, options.sentences // 4)])
         browser.close()
     words = f"{np.mean([len(s) for s in long[1:]]):.0f}"
-    body = f"From a key to the screen, in milliseconds, sentences of {words} words on average:\n\n" + table(
+    body = f"Latency from key to screen in milliseconds, sentences of {words} words on average:\n\n" + table(
         ("drawn", "keys", "median", "95 %", "99 %", "most"),
         [
-            time_row("own decision, by Enter", times["own"]),
-            time_row("thoughts after it", np.concatenate([times["known"], times["thoughts"]])),
-            time_row("own decision, another arc than the proposed one", others["own"]),
-            time_row("thoughts after it", np.concatenate([others["known"], others["thoughts"]])),
-            time_row("own decision, by Enter without a pause", at_once["own"]),
-            time_row("thoughts after it", np.concatenate([at_once["known"], at_once["thoughts"]])),
+            time_row("own decision, with Enter", times["own"]),
+            time_row("suggestions after it", np.concatenate([times["known"], times["thoughts"]])),
+            time_row("own decision, other than the suggested arc", alternatives["own"]),
+            time_row(
+                "suggestions after it", np.concatenate([alternatives["known"], alternatives["thoughts"]])
+            ),
+            time_row("own decision, with Enter without a pause", at_once["own"]),
+            time_row("suggestions after it", np.concatenate([at_once["known"], at_once["thoughts"]])),
         ],
     )
-    body += "\nKeys an arc with label, every word by itself:\n\n" + table(
-        ("English-EWT test", "arcs", "median", "mean", "90 %", "of at most 3 keys, %"),
+    body += "\nKeys per labelled arc, every word decided separately:\n\n" + table(
+        ("English-EWT test", "arcs", "median", "mean", "90 %", "at most 3 keys, %"),
         [
             count_row("with the model en", counted),
-            count_row("of these, where the proposal was wrong", counted[counted > 1]),
+            count_row("of these, where the suggestion was wrong", counted[counted > 1]),
             count_row("without a model", alone),
         ],
     )
     print(body)
     if options.write:
-        write_section("annotation_page", "The page of arcwise annotate", body)
+        write_section("annotation_page", "The annotation page", body)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,16 @@
-"""Accuracy against the number of annotated sentences: arcwise beside UDPipe and spaCy, from 20 sentences to 1,000.
+"""Accuracy against the number of annotated sentences (20 to 1,000): arcwise, UDPipe and spaCy.
 
     python -m benchmarks.learning_curve [--draws 10] [--sizes N …] [--jobs N] [--report]
-    python -m benchmarks.learning_curve --peers-with PYTHON [--peers NAME …] [--draws N] [--sizes N …] [--jobs N]    trains the peers, where PYTHON has them
+    python -m benchmarks.learning_curve --peers-with PYTHON [--peers NAME …] [--draws N] [--sizes N …] [--jobs
+    N]
+        trains the peers, with an interpreter that has them installed
 
-Whoever has annotated N sentences has no others: each parser gets the same N sentences drawn from the training part (forms, UPOS,
-FEATS, trees) and nothing else, by its own documented command. arcwise: ``arcwise train --train F --model M``. UDPipe: the options
-that its authors publish for the language, on all N. spaCy: ``spacy init config`` (``--optimize efficiency``, its default) and
-``spacy train``, which needs dev data: four fifths to train on, one to choose by. Test data, gold columns, subtypes of labels cut.
+Simulates a project with N annotated sentences and no other data: each parser gets the same N sentences drawn
+from the training data (forms, UPOS, FEATS, trees) and is trained with its documented command. arcwise:
+``arcwise train --train F --model M``. UDPipe: the options its authors publish for the language, on all N
+sentences. spaCy: ``spacy init config`` (``--optimize efficiency``, its default) and ``spacy train``, which
+needs development data: four fifths for training, one fifth for model selection. Test data, gold columns,
+label subtypes cut.
 """
 
 from __future__ import annotations
@@ -42,9 +46,10 @@ SECTION = "learning_curve"
 NOTHING = "–"
 HEADER = ("treebank", "sentences", *(f"{parser}, {what}" for parser in PARSERS for what in ("LAS", "CPU s")))
 NOTES = """
-Mean LAS over draws ± standard deviation (number of draws; a peer has fewer where a training takes many minutes), and the mean time
-of a training. A place whose trainings are not kept any more stays as an earlier run wrote it, unless a later one has as many draws. Times of arcwise are of this machine; of peers, of the machine that
-trained them, all cores busy."""
+Mean LAS over draws ± standard deviation (number of draws; fewer for a peer whose training takes many minutes), and
+mean training time. Cells whose trainings are no longer cached keep the figures of an earlier run, unless a later run
+has as many draws. Times of arcwise are from this machine; times of peers are from the machine that trained them, with
+all cores busy."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ class Cell:
 
     @property
     def place(self) -> Path:
-        """Where it is kept."""
+        """Cache file of the result."""
         return folder(self.treebank) / "curve" / f"{self.parser}-{self.size}-{self.draw}"
 
     @property
@@ -77,7 +82,7 @@ class Cell:
 
 
 def train(cell: Cell, python: str) -> None:
-    """Train and parse; what was done stays."""
+    """Train and parse, caching the result."""
     cell.place.mkdir(parents=True, exist_ok=True)
     if cell.parser == "arcwise":
         _train_arcwise(cell)
@@ -97,7 +102,7 @@ def train(cell: Cell, python: str) -> None:
 
 
 def _train_arcwise(cell: Cell) -> None:
-    """``arcwise train`` with nothing but the sentences, then ``arcwise parse``."""
+    """Run ``arcwise train`` on the sentences alone, then ``arcwise parse``."""
     data, arcwise = folder(cell.treebank), [sys.executable, "-m", "arcwise"]
     with tempfile.TemporaryDirectory() as scratch:
         drawn, model = Path(scratch) / "annotated.conllu", Path(scratch) / "model.arcwise"
@@ -128,17 +133,17 @@ def _quietly(command: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Point:
-    """One place of the table: LAS over draws, and how long a training took in the mean."""
+    """One cell of the table: LAS over draws and mean training time."""
 
     las: float = math.nan
     deviation: float = math.nan
-    """nan: of a single draw, or none."""
+    """Standard deviation; nan with fewer than two draws."""
     draws: int = 0
     seconds: str = NOTHING
 
     @classmethod
     def of(cls, cells: Sequence[Cell]) -> Point:
-        """What trainings show."""
+        """Summarise trainings."""
         if not cells:
             return cls()
         scores, times = [cell.las for cell in cells], [t for cell in cells if (t := cell.seconds) is not None]
@@ -148,15 +153,15 @@ class Point:
 
     @classmethod
     def read(cls, las: str, seconds: str) -> Point:
-        """What a table says."""
-        told = re.fullmatch(r"([\d.]+)(?: ± ([\d.]+))? \((\d+)\)", las)
-        return cls(float(told[1]), float(told[2] or "nan"), int(told[3]), seconds) if told else cls()
+        """Parse the two cells of a table row."""
+        match = re.fullmatch(r"([\d.]+)(?: ± ([\d.]+))? \((\d+)\)", las)
+        return cls(float(match[1]), float(match[2] or "nan"), int(match[3]), seconds) if match else cls()
 
-    def or_rather(self, other: Point) -> Point:
-        """The one with more draws, this one if both have as many; a time that was not measured is the other's."""
-        if other.draws > self.draws:
-            return other
-        return replace(self, seconds=other.seconds) if self.seconds == NOTHING else self
+    def merged_with(self, earlier: Point) -> Point:
+        """Return the point with more draws (this one if equal), taking a missing time from the other."""
+        if earlier.draws > self.draws:
+            return earlier
+        return replace(self, seconds=earlier.seconds) if self.seconds == NOTHING else self
 
     def __str__(self) -> str:
         if not self.draws:
@@ -170,7 +175,7 @@ Points = Mapping[tuple[str, int, str], Point]
 
 
 def written(results: str) -> dict[tuple[str, int, str], Point]:
-    """What the section in RESULTS.md says."""
+    """Read the points in RESULTS.md."""
     return {
         (treebank, int(size), parser): Point.read(*cells[2 * place : 2 * place + 2])
         for treebank, size, *cells in table_rows(SECTION, HEADER, results)
@@ -179,7 +184,7 @@ def written(results: str) -> dict[tuple[str, int, str], Point]:
 
 
 def trained(draws: int) -> dict[tuple[str, int, str], Point]:
-    """What the trainings show that are kept."""
+    """Collect the points of cached trainings."""
     return {
         (treebank, size, parser): Point.of(
             [c for n in range(draws) if (c := Cell(parser, treebank, size, n)).done]
@@ -191,19 +196,19 @@ def trained(draws: int) -> dict[tuple[str, int, str], Point]:
 
 
 def report(draws: int, note: str = "") -> None:
-    """The section of RESULTS.md and the plot; ``note``: what else is to be known of the trainings."""
+    """Write the section of RESULTS.md and the plot; ``note`` is appended to the description."""
     before = written(RESULTS.read_text())
-    points = {place: point.or_rather(before.get(place, Point())) for place, point in trained(draws).items()}
+    points = {place: point.merged_with(before.get(place, Point())) for place, point in trained(draws).items()}
     rows: list[list[object]] = []
     for treebank in LANGUAGES:
         for size in SIZES:
             row = [points[treebank, size, parser] for parser in PARSERS]
-            rows.append([treebank, size, *(said for point in row for said in (point, point.seconds))])
+            rows.append([treebank, size, *(cell for point in row for cell in (point, point.seconds))])
     _plot(points)
     about = (__doc__ or "").split("\n\n", 2)[2].strip()
     picture = f"![LAS against the number of annotated sentences]({PLOT.name})"
-    told = "\n\n".join((f"{about}\n{NOTES} {note}".strip(), picture, table(HEADER, rows)))
-    write_section(SECTION, "Accuracy from few annotated sentences", told)
+    body = "\n\n".join((f"{about}\n{NOTES} {note}".strip(), picture, table(HEADER, rows)))
+    write_section(SECTION, "Accuracy from few annotated sentences", body)
 
 
 def _plot(points: Points) -> None:
@@ -212,56 +217,58 @@ def _plot(points: Points) -> None:
     figure, axes = pyplot.subplots(1, len(LANGUAGES), figsize=(13, 4), sharey=True)
     for axis, treebank in zip(axes, LANGUAGES, strict=True):
         for number, parser in enumerate(PARSERS):
-            # A size that was not measured has no mark; a single draw has no band.
-            own = {size: point for size in SIZES if (point := points[treebank, size, parser]).draws}
-            means = [point.las for point in own.values()]
-            around = [0 if math.isnan(point.deviation) else point.deviation for point in own.values()]
-            axis.plot(list(own), means, marker="o", color=f"C{number}", label=parser)
+            # Sizes that were not measured get no mark, single draws no band.
+            measured = {size: point for size in SIZES if (point := points[treebank, size, parser]).draws}
+            means = [point.las for point in measured.values()]
+            around = [0 if math.isnan(point.deviation) else point.deviation for point in measured.values()]
+            axis.plot(list(measured), means, marker="o", color=f"C{number}", label=parser)
             ends = ([m + sign * d for m, d in zip(means, around, strict=True)] for sign in (-1, 1))
-            axis.fill_between(list(own), *ends, color=f"C{number}", alpha=0.15)
+            axis.fill_between(list(measured), *ends, color=f"C{number}", alpha=0.15)
         axis.set(xscale="log", title=treebank, xlabel="annotated sentences", xticks=SIZES, xticklabels=SIZES)
         axis.minorticks_off()
         axis.grid(alpha=0.3)
-    axes[0].set_ylabel("LAS on test data (mean ± deviation)")
+    axes[0].set_ylabel("LAS on test data (mean ± standard deviation)")
     axes[-1].legend(loc="lower right")
     figure.savefig(PLOT, dpi=120, bbox_inches="tight")
     pyplot.close(figure)
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    arguments.add_argument("--draws", type=int, default=10)
-    add_engine_options(arguments)
-    arguments.add_argument("--report", action="store_true", help="train nothing; report what there is")
-    arguments.add_argument(
-        "--peers-with", metavar="PYTHON", help="train the peers in place of arcwise, by this interpreter"
+    parser.add_argument("--draws", type=int, default=10)
+    add_engine_options(parser)
+    parser.add_argument("--report", action="store_true", help="report cached results without training")
+    parser.add_argument(
+        "--peers-with",
+        metavar="PYTHON",
+        help="train the peers instead of arcwise, with this Python interpreter",
     )
-    arguments.add_argument("--peers", nargs="+", choices=PARSERS[1:], default=PARSERS[1:], help="which peers")
-    arguments.add_argument("--sizes", nargs="+", type=int, choices=SIZES, default=SIZES, metavar="N")
-    arguments.add_argument(
-        "--note", default="", help="what a reader must know of how the peers were trained here"
+    parser.add_argument("--peers", nargs="+", choices=PARSERS[1:], default=PARSERS[1:], help="peers to train")
+    parser.add_argument("--sizes", nargs="+", type=int, choices=SIZES, default=SIZES, metavar="N")
+    parser.add_argument(
+        "--note", default="", help="note on how the peers were trained, appended to the section"
     )
-    given = arguments.parse_args()
+    options = parser.parse_args()
     for treebank in LANGUAGES:
         if not (folder(treebank) / "test.conllu").exists():
             prepare(treebank)
-    if not given.report:
-        wanted = given.peers if given.peers_with else PARSERS[:1]
+    if not options.report:
+        wanted = options.peers if options.peers_with else PARSERS[:1]
         cells = [
-            Cell(parser, treebank, size, number)
-            for number in range(given.draws)
-            for size in given.sizes
+            Cell(name, treebank, size, number)
+            for number in range(options.draws)
+            for size in options.sizes
             for treebank in LANGUAGES
-            for parser in wanted
+            for name in wanted
         ]
         missing = [cell for cell in cells if not cell.done]
-        work = partial(train, python=given.peers_with or sys.executable)
-        done = engine_from(arguments, given).map(work, missing, ordered=False)
+        work = partial(train, python=options.peers_with or sys.executable)
+        done = engine_from(parser, options).map(work, missing, ordered=False)
         for place, _ in enumerate(done, 1):
             print(f"{place} of {len(missing)} trained", file=sys.stderr, flush=True)
-    report(given.draws, given.note)
+    report(options.draws, options.note)
 
 
 if __name__ == "__main__":

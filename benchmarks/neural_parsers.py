@@ -1,11 +1,12 @@
-"""Neural parsers on several treebanks: accuracy on test, calibration, time of training; each cell a training, the mean over seeds told.
+"""Neural parsers on several treebanks: test accuracy, calibration and training time, averaged over seeds.
 
     python -m benchmarks.neural_parsers [--jobs N] [--seeds 1 2 3] [--only CELL …] [--report]
 
-Each training is done once, on a GPU if there is one, and kept in ~/.cache/arcwise/neural-parsers (or ARCWISE_CACHE): its figures, and its model
-where --models says so. Gold tokens; ``own tags``: the tags are those of our tagger, by jack-knife in the training data (ARCWISE_TAGGED: a
-folder where these lie ready, NAME/train.conllu.xz, dev, test), and the network learns better ones beside the trees.
-Scores count punctuation and subtypes of labels. Needs ARCWISE_TREEBANKS.
+Each training runs once, on a GPU if there is one; its figures (and with --models its model) are cached in
+~/.cache/arcwise/neural-parsers (or ARCWISE_CACHE). Gold tokens; ``own tags``: tags predicted by arcwise's
+tagger, jackknifed in the training data (ARCWISE_TAGGED: a folder with these ready, NAME/train.conllu.xz,
+dev, test), which the network refines jointly with the trees. Scores count punctuation and label subtypes.
+Needs ARCWISE_TREEBANKS.
 """
 
 from __future__ import annotations
@@ -47,17 +48,18 @@ from benchmarks.report import write_section
 GOLD = ("English-EWT", "Danish-CDT", "Dutch-Alpino-cdbl", "Turkish-IMST")
 OWN = ("English-EWT", "Turkish-IMST", "Portuguese-Bosque", "Gothic-PROIEL")
 MORE_SEEDS = "Gothic-PROIEL"
-"""The smallest of them, whose seeds differ most: with all seeds, and in two sizes."""
+"""The smallest treebanks, where seeds differ most: trained with all seeds, and in two sizes."""
 FOLDS = 5
 COLUMNS = ("upos", "xpos", "feats", "lemma")
-NOTE = """Trained on one H200, up to fifteen trainings at a time (`training` is the time of one of them, epochs scored on dev included); measured here. Gold tokens; forms and
-gold UPOS, or `own tags`: those of the linear tagger, which the network betters. Punctuation and subtypes of labels count. Ranges: lowest and highest seed.
-`--models` keeps models; where none was kept, what needs it is empty."""
+NOTE = """Trained on one H200, up to fifteen trainings at a time (`training` is the time of one of them, scoring of each
+epoch on dev included); measured here. Gold tokens; forms and gold UPOS, or `own tags`: those of the linear tagger,
+refined by the network. Punctuation and label subtypes count. Ranges: lowest and highest seed.
+`--models` keeps models; without the model, cells that need it are empty."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A training."""
+    """One training."""
 
     treebank: str
     size: str
@@ -66,30 +68,30 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Without the seed."""
+        """Name without the seed."""
         return f"{self.treebank}, {self.size}{', own tags' if self.own_tags else ''}"
 
     @property
     def path(self) -> Path:
-        """Where its figures are kept; the model beside it."""
+        """Cache file of the figures; the model lies beside it."""
         stem = self.name.replace(", ", "-").replace(" ", "-")
         return cache_folder() / "neural-parsers" / f"{stem}-{self.seed}.json"
 
     @property
     def model(self) -> Path:
-        """Where its model is kept."""
+        """Cache file of the model."""
         return self.path.with_suffix(".arcwise")
 
     @property
     def config(self) -> NeuralConfig:
-        """Defaults but for size and seed, as ``arcwise train`` has them."""
+        """Default options apart from size and seed, as in ``arcwise train``."""
         return from_dict(
             NeuralConfig, {"size": self.size, "seed": self.seed, **(NEURAL if self.own_tags else {})}
         )
 
 
 def cells(seeds: Sequence[int]) -> list[Cell]:
-    """All cells; the longest trainings first."""
+    """All cells, longest trainings first."""
     return [
         *(Cell(name, "base", seed, own_tags=True) for name in OWN for seed in _own_seeds(name, seeds)),
         *(Cell(MORE_SEEDS, "large", seed, own_tags=True) for seed in seeds),
@@ -104,7 +106,7 @@ def _own_seeds(treebank: str, seeds: Sequence[int]) -> Sequence[int]:
 
 
 def seen(cell: Cell, part: str) -> Treebank:
-    """A part as the network sees it."""
+    """A part of the treebank as the network sees it."""
     if not cell.own_tags:
         return read_whole(cell.treebank, part)
     ready = os.environ.get("ARCWISE_TAGGED")
@@ -117,14 +119,14 @@ def seen(cell: Cell, part: str) -> Treebank:
 
 
 def run(cell: Cell, models: bool) -> dict[str, Any]:
-    """Train, measure and keep."""
+    """Train, measure and cache the figures."""
     started = time.monotonic()
     train, dev = (read_whole(cell.treebank, part) for part in ("train", "dev"))
     data = PredictedTags(seen(cell, "train"), seen(cell, "dev")) if cell.own_tags else None
     prepared = time.monotonic()
     parser = NeuralParser.train(train, dev, config=cell.config, seen=data, progress=Progress(shown=False))
     trained = time.monotonic()
-    told = {
+    record = {
         "cell": cell.name,
         "seed": cell.seed,
         "seconds": round(trained - prepared, 1),
@@ -136,33 +138,33 @@ def run(cell: Cell, models: bool) -> dict[str, Any]:
         "history": [round(epoch["dev_las"], 5) for epoch in parser.info["history"]],
     }
     for name, model in (("float32", parser.model), ("int8", parser.model.quantised())):
-        told[name] = {part: figures(model, cell, part) for part in ("dev", "test")}
+        record[name] = {part: figures(model, cell, part) for part in ("dev", "test")}
     cell.path.parent.mkdir(parents=True, exist_ok=True)
     if models:
         parser.save(cell.model, precision="int8")
     with open_output(cell.path) as stream:
-        stream.write(json.dumps(told).encode())
-    return told
+        stream.write(json.dumps(record).encode())
+    return record
 
 
 def measure_again(cell: Cell) -> None:
-    """From the kept model, in 8 bits: temperatures and decoder chosen anew, figures taken. What came with other code is forgotten."""
-    told = json.loads(cell.path.read_bytes())
+    """Recalibrate the cached 8-bit model, reselect its decoder and replace the cached figures."""
+    record = json.loads(cell.path.read_bytes())
     for precision in ("float32", "int8"):
-        for part in told.get(precision, {}).values():
+        for part in record.get(precision, {}).values():
             part.pop("ece_heads", None), part.pop("ece_labels", None)
     if cell.model.exists():
         model = NeuralParser.load(cell.model).model
         model = tune_decoding(model, seen(cell, "dev"), (), threads=1, progress=Progress(shown=False))
         NeuralParser(model).save(cell.model, precision="int8")
-        told["decoding"] = str(model.decoding)
-        told["int8"] = {part: figures(model, cell, part) for part in ("dev", "test")}
+        record["decoding"] = str(model.decoding)
+        record["int8"] = {part: figures(model, cell, part) for part in ("dev", "test")}
     with open_output(cell.path) as stream:
-        stream.write(json.dumps(told).encode())
+        stream.write(json.dumps(record).encode())
 
 
 def figures(model: NeuralModel, cell: Cell, part: str) -> dict[str, float]:
-    """Scores of a part, and how well confidences agree with it."""
+    """Scores and calibration on a part of the treebank."""
     parser, gold, given = NeuralParser(model), read_whole(cell.treebank, part), seen(cell, part)
     parsed = parser.parse(given)
     scores = evaluate(gold, parsed, subtypes="keep").attachment
@@ -183,7 +185,9 @@ def figures(model: NeuralModel, cell: Cell, part: str) -> dict[str, float]:
 
 
 def together(cells: Sequence[Cell]) -> dict[str, dict[str, dict[str, float]]] | None:
-    """The figures of an ensemble of the models of several seeds, if they were kept: as ``--ensemble`` makes it."""
+    """Figures of the ensemble of all cached seeds, as ``--ensemble`` builds it; None without cached
+    models.
+    """
     if not all(cell.model.exists() for cell in cells):
         return None
     kept = cells[0].path.with_name(f"{cells[0].path.stem}-ensemble-{len(cells)}.json")
@@ -192,15 +196,18 @@ def together(cells: Sequence[Cell]) -> dict[str, dict[str, dict[str, float]]] | 
         members = tuple(member for model in models for member in model.members)
         one = replace(models[0], members=members)
         fitted = tune_decoding(one, seen(cells[0], "dev"), (), threads=1, progress=Progress(shown=False))
-        told = {"int8": {part: figures(fitted, cells[0], part) for part in ("dev", "test")}}
+        record = {"int8": {part: figures(fitted, cells[0], part) for part in ("dev", "test")}}
         with open_output(kept) as stream:
-            stream.write(json.dumps(told).encode())
+            stream.write(json.dumps(record).encode())
     return json.loads(kept.read_bytes())  # type: ignore[no-any-return]
 
 
 def from_raw_text(cell: Cell) -> None:
-    """The kept model in a pipeline, with a tokenizer and the tagger of the training data: the scores of the raw text of test, and words a
-    second on one core, the text read and CoNLL-U made. Kept with the other figures."""
+    """Measure the cached model in a pipeline, with a tokenizer and tagger trained on the same data.
+
+    Scores on the raw text of the test data, and words per second on one core from text to CoNLL-U; added to
+    the cached figures.
+    """
     train, test = read_whole(cell.treebank, "train"), read_whole(cell.treebank, "test")
     pipeline = Pipeline(Tokenizer.train(train), Tagger.train(train), NeuralParser.load(cell.model))
     text = plain_text(test).text.encode()
@@ -208,78 +215,81 @@ def from_raw_text(cell: Cell) -> None:
     def parse() -> object:
         return b"".join(piece.treebank.data for piece in pipeline.analyses(io.BytesIO(text)))
 
-    told = json.loads(cell.path.read_bytes())
-    told["raw"] = raw_text_scores(pipeline, test)
-    told["raw_speed"] = test.word_count / interleaved({"": parse}, repeat=3)[""]
+    record = json.loads(cell.path.read_bytes())
+    record["raw"] = raw_text_scores(pipeline, test)
+    record["raw_speed"] = test.word_count / interleaved({"": parse}, repeat=3)[""]
     with open_output(cell.path) as stream:
-        stream.write(json.dumps(told).encode())
+        stream.write(json.dumps(record).encode())
 
 
 def measure_speed(everything: Sequence[Cell]) -> None:
-    """Words a second of the kept models on one core: the bytes of test read, parsed and made into bytes again, all taking turns. Kept with the
-    other figures."""
+    """Measure words per second of cached models on one core, from CoNLL-U to CoNLL-U, contenders taking
+    turns.
+
+    Adds the speeds to the cached figures.
+    """
     contenders: dict[str, Callable[[], object]] = {}
     for cell in everything:
         parser, data = NeuralParser.load(cell.model), seen(cell, "test").data
         contenders[cell.path.stem] = lambda p=parser, d=data: p.parse(Treebank(d)).data  # type: ignore[misc]
     found = interleaved(contenders, repeat=5)
     for cell in everything:
-        told = json.loads(cell.path.read_bytes())
-        told["speed"] = seen(cell, "test").word_count / found[cell.path.stem]
+        record = json.loads(cell.path.read_bytes())
+        record["speed"] = seen(cell, "test").word_count / found[cell.path.stem]
         with open_output(cell.path) as stream:
-            stream.write(json.dumps(told).encode())
+            stream.write(json.dumps(record).encode())
 
 
 def raw_rows(everything: Sequence[Cell]) -> list[list[str]]:
-    """One row for each pipeline that was measured from raw text."""
+    """One row per pipeline measured on raw text."""
     found = []
     for cell in everything:
-        told = json.loads(cell.path.read_bytes()) if cell.path.exists() else {}
-        if "raw" in told:
-            scores = [f"{told['raw'][name]:.2f}" for name in METRICS]
-            speed = f"{told['raw_speed']:,.0f}" if "raw_speed" in told else ""
+        record = json.loads(cell.path.read_bytes()) if cell.path.exists() else {}
+        if "raw" in record:
+            scores = [f"{record['raw'][name]:.2f}" for name in METRICS]
+            speed = f"{record['raw_speed']:,.0f}" if "raw_speed" in record else ""
             found.append([cell.name, *scores, speed])
     return found
 
 
 def rows(everything: Sequence[Cell]) -> list[list[str]]:
-    """One row for each cell, the mean over the seeds that are there."""
+    """One row per cell: the mean over available seeds."""
     found = []
     for name in dict.fromkeys(cell.name for cell in everything):
-        own = [cell for cell in everything if cell.name == name and cell.path.exists()]
-        if not own:
+        models = [cell for cell in everything if cell.name == name and cell.path.exists()]
+        if not models:
             continue
-        kept = [json.loads(cell.path.read_bytes()) for cell in own]
-        seconds = mean(told["seconds"] for told in kept)
+        kept = [json.loads(cell.path.read_bytes()) for cell in models]
+        seconds = mean(record["seconds"] for record in kept)
         for precision in ("float32", "int8"):
             found.append(
                 [
                     name,
                     precision,
-                    str(len(own)),
-                    *_row([told[precision] for told in kept]),
+                    str(len(models)),
+                    *_row([record[precision] for record in kept]),
                     f"{seconds:.0f} s on {kept[0]['device']}",
                     _speed(kept) if precision == "int8" else "",
                 ]
             )
-        if len(own) > 1 and not own[0].own_tags:
-            many = together(own)
+        if len(models) > 1 and not models[0].own_tags:
+            many = together(models)
             if many is not None:
-                found.append([name, f"int8, ensemble of {len(own)}", "1", *_row([many["int8"]]), "", ""])
+                found.append([name, f"int8, ensemble of {len(models)}", "1", *_row([many["int8"]]), "", ""])
     return found
 
 
 def _speed(kept: Sequence[dict[str, Any]]) -> str:
-    found = [told["speed"] for told in kept if "speed" in told]
+    found = [record["speed"] for record in kept if "speed" in record]
     return f"{max(found):,.0f}" if found else ""
 
 
-def _row(told: Sequence[dict[str, dict[str, float]]]) -> list[str]:
+def _row(records: Sequence[dict[str, dict[str, float]]]) -> list[str]:
     def of(part: str, key: str) -> str:
-        values = [100 * one[part][key] for one in told if key in one[part]]
+        values = [100 * one[part][key] for one in records if key in one[part]]
         return f"{mean(values):.2f}" if values else ""
 
-    las = sorted(100 * one["test"]["las"] for one in told)
+    las = sorted(100 * one["test"]["las"] for one in records)
     spread = f" ({las[0]:.2f}–{las[-1]:.2f})" if len(las) > 1 else ""
     tags = " / ".join(of("test", column) for column in COLUMNS)
     return [
@@ -294,27 +304,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     add_engine_options(parser)
     parser.add_argument("--seeds", type=int, nargs="*", default=[1, 2, 3])
-    parser.add_argument("--only", nargs="*", help="names of cells, as the table has them")
-    parser.add_argument("--models", action="store_true", help="keep the models, in 8 bits")
-    parser.add_argument("--again", action="store_true", help="measure the kept models again")
-    parser.add_argument("--raw", action="store_true", help="measure kept models from raw text, as pipelines")
-    parser.add_argument("--speed", action="store_true", help="measure the speed of kept models")
-    parser.add_argument("--print", action="store_true", help="train nothing")
+    parser.add_argument("--only", nargs="*", help="names of cells, as in the table")
+    parser.add_argument("--models", action="store_true", help="cache the models, in 8 bits")
+    parser.add_argument("--again", action="store_true", help="measure the cached models again")
+    parser.add_argument("--raw", action="store_true", help="measure cached models on raw text, as pipelines")
+    parser.add_argument("--speed", action="store_true", help="measure the throughput of cached models")
+    parser.add_argument("--print", action="store_true", help="use cached figures without training")
     parser.add_argument("--report", action="store_true", help="write the section of RESULTS.md")
-    given = parser.parse_args()
-    chosen = [cell for cell in cells(given.seeds) if not given.only or cell.name in given.only]
-    missing = [] if given.print else [cell for cell in chosen if not cell.path.exists()]
-    for told in engine_from(parser, given).map(partial(run, models=given.models), missing, ordered=False):
-        print(told["cell"], told["seed"], told["seconds"], "s", told["float32"], told["int8"], flush=True)
-    for cell in chosen if given.again else ():
+    options = parser.parse_args()
+    chosen = [cell for cell in cells(options.seeds) if not options.only or cell.name in options.only]
+    missing = [] if options.print else [cell for cell in chosen if not cell.path.exists()]
+    for body in engine_from(parser, options).map(partial(run, models=options.models), missing, ordered=False):
+        print(body["cell"], body["seed"], body["seconds"], "s", body["float32"], body["int8"], flush=True)
+    for cell in chosen if options.again else ():
         if cell.path.exists():
             measure_again(cell)
             print("measured again:", cell.name, cell.seed, flush=True)
-    for cell in chosen if given.raw else ():
+    for cell in chosen if options.raw else ():
         if cell.own_tags and cell.model.exists():
             from_raw_text(cell)
             print("from raw text:", cell.name, flush=True)
-    if given.speed:
+    if options.speed:
         measure_speed([cell for cell in chosen if cell.model.exists()])
     header = [
         "treebank, size",
@@ -322,17 +332,17 @@ def main() -> None:
         "seeds",
         "dev LAS",
         "test UAS / LAS",
-        "calibration error of heads / labelled arcs, %",
+        "ECE of heads / labelled arcs, %",
         "UPOS / XPOS / FEATS / lemma",
         "training",
         "words/s, one core",
     ]
     text = f"{NOTE}\n\n{table(header, rows(chosen))}"
     if pipelines := raw_rows(chosen):
-        text += "\nFrom raw text, test (F1 of CoNLL 2018; subtypes cut, as there):\n\n"
+        text += "\nRaw text of the test data (CoNLL 2018 F1; subtypes cut, as in that task):\n\n"
         text += table(["treebank, size", *METRICS, "words/s, one core"], pipelines)
     print(text)
-    if given.report:
+    if options.report:
         write_section(
             "neural-parsers", "Neural parsers: accuracy and calibration", text, module="neural_parsers"
         )

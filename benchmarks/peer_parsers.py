@@ -1,14 +1,16 @@
-"""ufal.udpipe and spaCy beside arcwise's parsers on three treebanks, each trained by its own documented command.
+"""Accuracy and throughput of arcwise, ufal.udpipe and spaCy on three treebanks.
 
-    python -m benchmarks.peer_parsers --prepare     writes what the peers train on, and says by which commands
-    python -m benchmarks.peer_parsers [--treebanks NAME …]  trains arcwise's parsers, measures all, writes a section a treebank
-    python -m benchmarks.peer_parsers --only PEER   scores of one peer on the treebanks that it was trained on, in a section of its own
+    python -m benchmarks.peer_parsers --prepare             write the peers' training data, print the training
+    commands python -m benchmarks.peer_parsers [--treebanks NAME …]  train arcwise's parsers, measure all, one
+    section per treebank python -m benchmarks.peer_parsers --only PEER           scores of one peer on every
+    treebank, in a separate section
 
-Treebanks can be measured one at a time; the picture is drawn from the tables that stand in RESULTS.md then.
+Treebanks can be measured one at a time; the plot is drawn from the tables in RESULTS.md.
 
-The peers are trained by benchmarks.peers.train, which needs no arcwise: in an environment of its own, on any machine. UDPipe sees
-forms, UPOS and FEATS with the options that its authors publish for the language, spaCy sees forms and UPOS with the
-configuration that it recommends for accuracy. What was not trained is said to be so.
+Each peer is trained with its documented command through benchmarks.peers.train, which does not import
+arcwise and so runs in a separate environment, on any machine. UDPipe sees forms, UPOS and FEATS and uses the
+options its authors publish for the language; spaCy sees forms and UPOS and uses its recommended
+configuration for accuracy. Peers that were not trained are listed as such.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ PEERS = {
     "spacy-efficiency": " --optimize efficiency",
     "spacy-efficiency-forms": " --optimize efficiency --without-upos",
 }
-"""Peers, and what each adds to the command that trains it."""
+"""Peers, with the extra arguments of their training commands."""
 SECTION = "peer_parsers"
 PLOT = Path(__file__).parent / "las-against-speed.png"
 HEADER = ("parser", "sees", "UAS", "LAS", "training, CPU s", "words/s", "model MB")
@@ -52,9 +54,11 @@ OWN = (
     "transition, arc-eager, beam 16",
     ALL_COLUMNS,
 )
-"""The kinds of benchmarks.parsers that stand beside them."""
+"""Linear parsers from benchmarks.parsers to compare with."""
 NEURAL = {f"neural, {size}": size for size in ("small", "base")}
-"""Neural parsers that stand beside them, if benchmarks.neural_parsers has trained them: 8-bit weights, the first seed."""
+"""Neural parsers to compare with, if benchmarks.neural_parsers has trained them: 8-bit weights, first
+seed.
+"""
 SEES = {
     "udpipe": "forms, UPOS, FEATS",
     "spacy": "forms, UPOS",
@@ -67,7 +71,9 @@ SEES = {
 
 @dataclass(frozen=True)
 class PeerParser:
-    """What a parser that was trained elsewhere made of the test part, and the parser itself where its model and library are here."""
+    """Test scores of a peer trained elsewhere, and the parser itself if its model and library are
+    installed.
+    """
 
     scores: Attachment
     figures: Mapping[str, float]
@@ -76,7 +82,7 @@ class PeerParser:
 
     @property
     def training(self) -> str:
-        """How long it was trained."""
+        """Training time, as shown in the table."""
         if self.figures.get("gpu"):
             seconds = f"{self.figures['wall_seconds']:.0f} on a GPU"
         else:
@@ -84,23 +90,21 @@ class PeerParser:
         if self.figures.get("ended", True):
             return seconds
         if "steps" not in self.figures:
-            return seconds + ", stopped then"
+            return seconds + ", stopped early"
         steps, best = self.figures["steps"], self.figures["best_step"]
-        return f"{seconds}, stopped then at step {steps:,.0f}, the best at {best:,.0f}"
-
-
-# ---- what the peers train on
+        return f"{seconds}, stopped early at step {steps:,.0f}, best at {best:,.0f}"
 
 
 def folder(treebank: str) -> Path:
-    """Where the peers' data and models of a treebank lie."""
+    """Folder of the peers' data and models for a treebank."""
     return cache_folder() / "peers" / treebank
 
 
 def prepare(treebank: str) -> Path:
-    """Write train.conllu, dev.conllu and test.conllu: forms, UPOS, FEATS and trees, subtypes of labels cut, every root ``root``.
+    """Write train.conllu, dev.conllu and test.conllu: forms, UPOS, FEATS and trees, label subtypes cut,
+    roots ``root``.
 
-    Sentences of several roots are left out of train and dev: UDPipe does not train on them.
+    Leaves sentences with several roots out of train and dev: UDPipe cannot train on them.
     """
     place = folder(treebank)
     place.mkdir(parents=True, exist_ok=True)
@@ -110,14 +114,14 @@ def prepare(treebank: str) -> Path:
 
 
 def for_peers(treebank: Treebank, *, test: bool) -> Treebank:
-    """A part as the peers see it."""
+    """Reduce a treebank to the columns the peers see."""
     kept = roots_labelled(treebank if test else single_roots(treebank), "root")
     nothing = ["_"] * kept.word_count
     return kept.annotate(lemma=nothing, xpos=nothing)
 
 
 def root_label(treebank: Treebank) -> str:
-    """The label that most roots have."""
+    """Most frequent label of a root."""
     labels = Counter(
         label for head, label in zip(treebank.heads, treebank.column("deprel"), strict=True) if head == 0
     )
@@ -125,31 +129,28 @@ def root_label(treebank: Treebank) -> str:
 
 
 def roots_labelled(treebank: Treebank, label: str) -> Treebank:
-    """All roots with that label."""
+    """Relabel every root."""
     labels = [
-        label if head == 0 else other
-        for head, other in zip(treebank.heads, treebank.column("deprel"), strict=True)
+        label if head == 0 else deprel
+        for head, deprel in zip(treebank.heads, treebank.column("deprel"), strict=True)
     ]
     return treebank.annotate(deprel=labels)
 
 
 def single_roots(treebank: Treebank) -> Treebank:
-    """Without the sentences of several roots."""
+    """Drop sentences with several roots."""
     return Treebank.from_sentences([s for s in treebank if np.count_nonzero(s.heads == 0) == 1])
 
 
-# ---- what they made of it
-
-
 def scores_of(parsed: Path, treebank: str) -> Attachment:
-    """The scores of a peer's parses of the test part; roots carry the label that the treebank gives them."""
+    """Score a peer's parses of the test data, with roots relabelled as in the treebank."""
     gold = read(treebank, "test")
     system = Treebank(parsed.read_bytes(), strict=False)
     return attachment(verdicts(gold, roots_labelled(system, root_label(read(treebank, "train")))))
 
 
 def peer_parser(name: str, treebank: str) -> PeerParser | str:
-    """A trained peer, or why there is none."""
+    """Load a trained peer, or return the reason there is none."""
     place = folder(treebank) / name
     if not (place / FIGURES).exists():
         return f"not trained ({command(name, treebank)})"
@@ -167,16 +168,20 @@ def peer_parser(name: str, treebank: str) -> PeerParser | str:
 
 
 def neural_parser(name: str, treebank: str) -> PeerParser | str:
-    """A neural parser of ``benchmarks.neural_parsers`` in 8 bits, or why there is none."""
+    """Load an 8-bit neural parser from ``benchmarks.neural_parsers``, or return the reason there is none."""
     cell = Cell(treebank, NEURAL[name], 1)
     if not cell.path.exists():
         return "not trained"
-    told = json.loads(cell.path.read_bytes())
-    found = told["int8"]["test"]
+    figures_file = json.loads(cell.path.read_bytes())
+    test_scores = figures_file["int8"]["test"]
     words = read(treebank, "test").word_count
-    right = (round(words * found[key]) for key in ("uas", "las_cut"))
+    right = (round(words * test_scores[key]) for key in ("uas", "las_cut"))
     scores = Attachment(words, *right, 0, 0, 0, 0, 0)
-    figures = {"gpu": told["device"] == "cuda", "wall_seconds": told["seconds"], "training_seconds": 0.0}
+    figures = {
+        "gpu": figures_file["device"] == "cuda",
+        "wall_seconds": figures_file["seconds"],
+        "training_seconds": 0.0,
+    }
     if not cell.model.exists():
         return PeerParser(scores, figures, None, None)
     parser = NeuralParser.load(cell.model)
@@ -188,43 +193,52 @@ def neural_parser(name: str, treebank: str) -> PeerParser | str:
 
 
 def command(name: str, treebank: str) -> str:
-    """How a peer is trained."""
+    """Command that trains a peer."""
     place = folder(treebank)
     peer = name.partition("-")[0]
-    return f"python -m benchmarks.peers.train {peer} {place} --language {LANGUAGES[treebank]} --out {place / name}{PEERS[name]}"
+    return (
+        f"python -m benchmarks.peers.train {peer} {place} --language {LANGUAGES[treebank]} --out "
+        f"{place / name}{PEERS[name]}"
+    )
 
 
 def section(treebank: str) -> str:
-    """The table of one treebank."""
-    found = {name: neural_parser(name, treebank) for name in NEURAL}
-    found |= {name: peer_parser(name, treebank) for name in PEERS}
-    peers = {name: peer for name, peer in found.items() if not isinstance(peer, str)}
-    own = {name: training for name, training in cells(treebank).items() if name in OWN}
-    rates = speeds(treebank, own, peers)
+    """Table of one treebank."""
+    contenders = {name: neural_parser(name, treebank) for name in NEURAL}
+    contenders |= {name: peer_parser(name, treebank) for name in PEERS}
+    peers = {name: peer for name, peer in contenders.items() if not isinstance(peer, str)}
+    linear = {name: training for name, training in cells(treebank).items() if name in OWN}
+    rates = speeds(treebank, linear, peers)
     rows = [
         _row(name, training.scores(), f"{training.run().seconds:.0f}", rates, training.run().model_mb)
-        for name, training in own.items()
+        for name, training in linear.items()
     ]
     rows += [_row(name, peer.scores, peer.training, rates, peer.model_mb) for name, peer in peers.items()]
-    missing = " ".join(f"{name}: not trained here." for name, peer in found.items() if isinstance(peer, str))
+    missing = " ".join(
+        f"{name}: not trained here." for name, peer in contenders.items() if isinstance(peer, str)
+    )
     return table(HEADER, rows) + (f"\n{missing}\n" if missing else "")
 
 
 def one_peer(name: str) -> str:
-    """The scores of a peer on the treebanks that it was trained on."""
-    found = {treebank: peer_parser(name, treebank) for treebank in LANGUAGES}
+    """Rows with one peer's scores on every treebank it was trained on."""
+    peers = {treebank: peer_parser(name, treebank) for treebank in LANGUAGES}
     rows = [
         [treebank, *_row(name, peer.scores, peer.training, {}, peer.model_mb)[1:5]]
-        for treebank, peer in found.items()
+        for treebank, peer in peers.items()
         if not isinstance(peer, str)
     ]
     return table(("treebank", "sees", "UAS", "LAS", "training, CPU s"), rows)
 
 
-def speeds(treebank: str, own: Mapping[str, Training], peers: Mapping[str, PeerParser]) -> dict[str, float]:
-    """Words a second of reading, parsing and writing the test part on one core, all taking turns."""
+def speeds(
+    treebank: str, linear: Mapping[str, Training], peers: Mapping[str, PeerParser]
+) -> dict[str, float]:
+    """Words per second of reading, parsing and writing the test data on one core, contenders taking
+    turns.
+    """
     contenders: dict[str, Callable[[], object]] = {}
-    for name, training in own.items():
+    for name, training in linear.items():
         data, parser = training.data("test").data, training.parser()
         contenders[name] = lambda d=data, p=parser: p.parse(Treebank(d), threads=1).data
     text = for_peers(read(treebank, "test"), test=True).data.decode()
@@ -250,16 +264,18 @@ def _row(
 
 
 def points_of(results: str, treebank: str) -> dict[str, tuple[float, float]]:
-    """Words a second and LAS of each parser in the treebank's section of RESULTS.md; those whose speed was not measured are left out."""
-    found = {}
+    """Words per second and LAS of each parser in a treebank's table, without parsers whose speed was not
+    measured.
+    """
+    points = {}
     for row in table_rows(f"{SECTION}-{treebank}", HEADER, results):
         if (speed := row[HEADER.index("words/s")])[0].isdigit():
-            found[row[0]] = float(speed.replace(",", "")), float(row[HEADER.index("LAS")])
-    return found
+            points[row[0]] = float(speed.replace(",", "")), float(row[HEADER.index("LAS")])
+    return points
 
 
 def plot(results: str) -> None:
-    """LAS against words a second, a panel for each treebank, as the tables have them."""
+    """Plot LAS against words per second, one panel per treebank, from the tables in RESULTS.md."""
     from matplotlib import pyplot
 
     points = {treebank: points_of(results, treebank) for treebank in LANGUAGES}
@@ -271,7 +287,7 @@ def plot(results: str) -> None:
             if name in places:
                 mark = "^" if name in PEERS else "o"
                 handles[name] = axis.scatter(*places[name], marker=mark, color=f"C{number}")
-        axis.set(xscale="log", xlabel="words a second, one core", ylabel="LAS", title=treebank)
+        axis.set(xscale="log", xlabel="words per second, one core", ylabel="LAS", title=treebank)
         axis.grid(alpha=0.3)
     figure.legend(
         list(handles.values()), list(handles), loc="lower center", ncols=3, bbox_to_anchor=(0.5, -0.2)
@@ -281,39 +297,46 @@ def plot(results: str) -> None:
 
 
 ABOUT = (
-    "Gold tokens and tags, test data, punctuation counted, label subtypes cut. udpipe: ufal.udpipe with the options of its models of "
-    "UD 2.0 (training/models-ud-2.0/params_parser in its repository) and vectors of forms learned on the training data as there. "
-    "spacy: `spacy init config --optimize accuracy` and `spacy train` until its own patience ends, or stopped where that is said; "
-    "spacy-efficiency: `--optimize efficiency`, its default and its advice for CPUs; "
-    "UPOS is among the embedded attributes and handed over by a reader; no vectors learned on other text. Words/s: one core, "
-    "reading and writing included, all of a table taking turns, the best of three; a dash where the peer's model was not at hand.\n\n"
+    "Gold tokens and tags, test data, punctuation counted, label subtypes cut. udpipe: ufal.udpipe with the "
+    "options of its UD 2.0 models (training/models-ud-2.0/params_parser in its repository), including "
+    "word embeddings trained on the training data. spacy: `spacy init config --optimize accuracy` "
+    "and `spacy train` until early stopping, or stopped before where the table says so; "
+    "spacy-efficiency: `--optimize efficiency`, the default and spaCy's recommendation for "
+    "CPUs; UPOS is among the embedded attributes, supplied by a custom reader; no "
+    "pretrained vectors. Words/s: one core, reading and writing included, all "
+    "parsers of a table taking turns, the best of three; a dash where the peer's "
+    "model was unavailable.\n\n"
 )
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    arguments.add_argument("--prepare", action="store_true", help="write what the peers train on")
-    arguments.add_argument("--only", choices=PEERS, help="scores of this peer alone")
-    arguments.add_argument("--treebanks", nargs="+", choices=LANGUAGES, default=tuple(LANGUAGES))
-    given = arguments.parse_args()
-    if given.prepare:
+    parser.add_argument(
+        "--prepare",
+        action="store_true",
+        help="write the peers' training data and print their training commands",
+    )
+    parser.add_argument("--only", choices=PEERS, help="report the scores of this peer only")
+    parser.add_argument("--treebanks", nargs="+", choices=LANGUAGES, default=tuple(LANGUAGES))
+    options = parser.parse_args()
+    if options.prepare:
         for treebank in LANGUAGES:
             prepare(treebank)
             print(*(command(name, treebank) for name in PEERS), sep="\n")
         return
-    if given.only:
-        body = ABOUT + one_peer(given.only)
-        write_section(f"{SECTION}-{given.only}", f"A peer: {given.only}", body, module=SECTION)
+    if options.only:
+        body = ABOUT + one_peer(options.only)
+        write_section(f"{SECTION}-{options.only}", f"Peer: {options.only}", body, module=SECTION)
         print(body)
         return
-    for treebank in given.treebanks:
+    for treebank in options.treebanks:
         body = section(treebank)
         write_section(f"{SECTION}-{treebank}", f"Peers on {treebank}", body, module=SECTION)
         print(treebank, body, sep="\n\n", flush=True)
     plot(RESULTS.read_text())
-    picture = f"![LAS against words a second]({PLOT.name})"
+    picture = f"![LAS against words per second]({PLOT.name})"
     write_section(SECTION, "Peers, trained by their own commands", ABOUT + picture)
 
 

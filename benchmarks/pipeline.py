@@ -1,12 +1,14 @@
-"""Raw text to trees: CoNLL 2018 scores and speed, beside UDPipe 1.
+"""Raw text to trees: CoNLL 2018 scores and throughput of arcwise and UDPipe 1.
 
     python -m benchmarks.pipeline [NAME …] [--repeat 3]
 
-The text of a test part is rebuilt from the treebank (``arcwise.text.plain_text``) and given to each system as it is. UDPipe's
-models are trained once, by its own trainer with the options that its authors publish (hours), and kept outside the repository:
-``python -m benchmarks.peers.train udpipe FOLDER --raw-text --language en --out ~/.cache/arcwise/udpipe/NAME``, where FOLDER has
-train.conllu, dev.conllu and test.conllu. arcwise's English models are those that come with it; the others are trained here if they
-are not in ``~/.cache/arcwise/pipelines`` yet. Scores are by the official scorer of udtools. A section a treebank.
+Every system parses the raw text of the test data, restored from the treebank by ``arcwise.text.plain_text``.
+UDPipe's models are trained once, with UDPipe's trainer and the options its authors publish (this takes
+hours), and kept outside the repository: ``python -m benchmarks.peers.train udpipe FOLDER --raw-text
+--language en --out ~/.cache/arcwise/udpipe/NAME``, where FOLDER contains train.conllu, dev.conllu and
+test.conllu. English uses the models shipped with arcwise; other models are trained on first use and cached
+in ``~/.cache/arcwise/pipelines``. Scores come from the official scorer in udtools. Each treebank gets its
+own section.
 """
 
 from __future__ import annotations
@@ -35,22 +37,25 @@ from benchmarks.report import write_section
 
 CACHE = cache_folder()
 FROM_RAW_TEXT = ("English-EWT", "Turkish-IMST")
-"""Treebanks on which UDPipe runs too."""
+"""Treebanks with a trained UDPipe model to compare with."""
 ALONE = ("Portuguese-Bosque", "Japanese-GSD", "Arabic-PADT-rs")
 SHOWN = tuple(name for name in METRICS if name != "XPOS")
 SHIPPED = {"English-EWT": ("en", "en-fast")}
-"""Treebanks of the models that come with arcwise."""
+"""Shipped models, by the treebank they were trained on."""
 SECTION = "pipeline"
-ABOUT = """From the raw text of the test part; F1 of the CoNLL 2018 metrics, in per cent; words per second from text to CoNLL-U,
-one thread, without loading the model. UDPipe 1: tokenizer, tagger and parser with the options of its models of UD 2.0 (training/models-ud-2.0 in its repository), vectors of forms
-learned on the training data as there. Treebanks whose name ends in -rs are resplit: their scores compare with nothing published."""
+ABOUT = """Raw text of the test data; F1 of the CoNLL 2018 metrics, in per cent; throughput from text to CoNLL-U
+on one thread, model loading excluded. UDPipe 1: tokenizer, tagger and parser with the options of its UD 2.0 models
+(training/models-ud-2.0 in its repository), including word embeddings trained on the training data. Treebanks whose
+name ends in -rs are resplit: their scores are not comparable with published ones."""
 RECIPES = Path(__file__).parents[1] / "recipes"
 
 Parse = Callable[[str], bytes]
 
 
 def own_models(folder: Path, name: str) -> dict[str, Path]:
-    """arcwise's models for the treebank: those that come with it, or one by the recipe that ``make models`` uses."""
+    """Return arcwise's models for the treebank: the shipped ones, or one trained with the ``make models``
+    recipe.
+    """
     if name in SHIPPED:
         return {f"arcwise, `{model}`": model_path(model) for model in SHIPPED[name]}
     path = CACHE / "pipelines" / f"{name}-{VERSION}.arcwise"
@@ -67,15 +72,15 @@ def own_models(folder: Path, name: str) -> dict[str, Path]:
 
 
 def arcwise_parse(path: Path) -> Parse:
-    """A model of arcwise."""
+    """Return a function that parses raw text with an arcwise model."""
     pipeline = load(path)
     return lambda text: b"".join(
-        found.treebank.data for found in parse_text(pipeline, text, options=ParseOptions(), threads=1)
+        document.treebank.data for document in parse_text(pipeline, text, options=ParseOptions(), threads=1)
     )
 
 
 def udpipe_parse(name: str) -> Parse | str:
-    """UDPipe 1, or why it is not there."""
+    """Return a function that parses raw text with UDPipe 1, or the reason it is unavailable."""
     if find_spec("ufal") is None or find_spec("ufal.udpipe") is None:
         return "not installed"
     path = CACHE / "udpipe" / name / udpipe_parser.MODEL
@@ -112,8 +117,8 @@ def rows_of(folder: Path, name: str, repeat: int) -> list[list[object]]:
         if isinstance(parse, str):
             rows.append([label, parse, *["" for _ in SHOWN]])
             continue
-        found = [f"{scores[label][metric]:.2f}" for metric in SHOWN]
-        rows.append([label, *found, f"{gold.word_count / times[label]:,.0f}"])
+        cells = [f"{scores[label][metric]:.2f}" for metric in SHOWN]
+        rows.append([label, *cells, f"{gold.word_count / times[label]:,.0f}"])
     return rows
 
 
@@ -123,17 +128,17 @@ def main() -> None:
     )
     parser.add_argument("names", nargs="*", default=[*FROM_RAW_TEXT, *ALONE])
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--note", default="", help="what a reader must know of how UDPipe was trained here")
-    arguments = parser.parse_args()
+    parser.add_argument("--note", default="", help="note on how UDPipe was trained, appended to the section")
+    options = parser.parse_args()
     folder = os.environ.get("ARCWISE_TREEBANKS")
     if not folder:
-        print("benchmarks.pipeline: needs real treebanks, set ARCWISE_TREEBANKS to their folder")
+        print("benchmarks.pipeline: set ARCWISE_TREEBANKS to a folder of treebanks")
         return
-    for name in arguments.names:
-        body = table(["system", *SHOWN, "words/s"], rows_of(Path(folder), name, arguments.repeat))
+    for name in options.names:
+        body = table(["system", *SHOWN, "words/s"], rows_of(Path(folder), name, options.repeat))
         write_section(f"{SECTION}-{name}", f"Raw text to trees: {name}", body, module=SECTION)
         print(name, body, sep="\n\n", flush=True)
-    write_section(SECTION, "Raw text to trees", f"{ABOUT} {arguments.note}".strip())
+    write_section(SECTION, "Raw text to trees", f"{ABOUT} {options.note}".strip())
 
 
 if __name__ == "__main__":

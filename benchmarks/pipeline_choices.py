@@ -1,8 +1,8 @@
-"""What the parts of the pipeline were chosen by: variants of the tokenizer and of the tagger on development data.
+"""Variants of the tokenizer and of the tagger, compared on development data.
 
     python -m benchmarks.pipeline_choices
 
-Minutes. Needs ARCWISE_TREEBANKS.
+Takes minutes. Needs ARCWISE_TREEBANKS.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def tokenizer_rows(treebank: str) -> list[list[object]]:
     train, dev = (read(treebank, part) for part in ("train", "dev"))
     rows: list[list[object]] = []
     for name, config in TOKENIZERS.items():
-        found = Tokenizer.train(train, config=config).tokenize(plain_text(dev).text).treebank
-        scores = evaluate(dev, found).conll18
+        tokenized = Tokenizer.train(train, config=config).tokenize(plain_text(dev).text).treebank
+        scores = evaluate(dev, tokenized).conll18
         rows.append(
             [treebank, name, *(f"{100 * scores[m].f1:.2f}" for m in ("Tokens", "Sentences", "Words"))]
         )
@@ -58,15 +58,16 @@ def tagger_rows(treebank: str) -> list[list[object]]:
 
 
 def right(gold: Treebank, tagged: Treebank) -> list[float]:
-    """Per cent of the words whose UPOS, XPOS, FEATS and LEMMA are right."""
+    """Accuracy of UPOS, XPOS, FEATS and LEMMA, in per cent."""
     columns = ((gold.column(name), tagged.column(name)) for name in ("upos", "xpos", "feats", "lemma"))
     return [100 * sum(a == b for a, b in zip(*pair, strict=True)) / gold.word_count for pair in columns]
 
 
 def main() -> None:
     body = (
-        "On the development data: F1 of tokens, sentences and words from raw text; per cent of gold words tagged rightly. The columns "
-        "after UPOS are those of a bundle and of a lemma script given the UPOS found, which the three taggers share.\n\n"
+        "Development data: F1 of tokens, sentences and words from raw text; tagging accuracy on gold words, "
+        "in per cent. XPOS and FEATS come as a bundle and LEMMA as a lemma script, both conditioned on "
+        "the predicted UPOS; the three taggers share these models.\n\n"
         + table(
             ["treebank", "tokenizer", "Tokens", "Sentences", "Words"],
             [row for name in CUT for row in tokenizer_rows(name)],

@@ -1,8 +1,11 @@
-"""arcwise in a program and as a co-process: many short texts, input that no parser was made for, and how soon an answer comes.
+"""arcwise inside a program and as a co-process: many short texts, hard input, and latency.
 
-``python -m benchmarks.program``. Short texts are the paragraphs of the development part of English-EWT, cut into pieces of one or two sentences (ARCWISE_TREEBANKS).
-They are parsed one by one (``nlp(text)``), by ``nlp.pipe``, and as one text; all with confidences, one thread, taking turns. What is hard is given to ``arcwise parse`` on
-standard input, in a process of its own, whose start counts.
+    python -m benchmarks.program
+
+Short texts are paragraphs of the development data of English-EWT (ARCWISE_TREEBANKS), cut into pieces of one
+or two sentences. They are parsed one by one (``nlp(text)``), with ``nlp.pipe``, and as one text; all with
+confidences, one thread, taking turns. Hard input goes to the standard input of ``arcwise parse`` in a
+separate process, start-up included.
 """
 
 from __future__ import annotations
@@ -32,18 +35,15 @@ _CHILD = (
 )
 
 
-# ---- many short texts
-
-
 def short_texts(folder: Path) -> list[str]:
-    """Sentences of the development data as texts, each with its neighbour where both are short."""
-    found: list[str] = []
+    """Sentences of the development data as texts, short neighbours joined in pairs."""
+    texts: list[str] = []
     for sentence in Treebank.read(folder / "English-EWT" / "dev.conllu.xz"):
-        if found and len(found[-1].split()) + len(sentence) < 12:
-            found[-1] += f" {sentence.text}"
+        if texts and len(texts[-1].split()) + len(sentence) < 12:
+            texts[-1] += f" {sentence.text}"
         else:
-            found.append(sentence.text)
-    return found
+            texts.append(sentence.text)
+    return texts
 
 
 def rows_of_texts(texts: list[str], model: str, repeat: int) -> list[list[object]]:
@@ -56,14 +56,11 @@ def rows_of_texts(texts: list[str], model: str, repeat: int) -> list[list[object
         last: lambda: nlp(whole),
     }
     times = interleaved(ways, repeat=repeat)
-    return [[model, way, f"{words / s:,.0f}", f"{times[last] / s:.0%}"] for way, s in times.items()]
-
-
-# ---- what no parser was made for
+    return [[model, label, f"{words / s:,.0f}", f"{times[last] / s:.0%}"] for label, s in times.items()]
 
 
 def hard_inputs(folder: Path) -> dict[str, tuple[list[str], bytes]]:
-    """What it is → options of ``arcwise parse``, and the input."""
+    """Options of ``arcwise parse`` and the input, by description."""
     forms = Treebank.read(folder / "English-EWT" / "dev.conllu.xz").column("form")[:10_000]
     rows = "".join(f"{i}\t{form}{8 * (chr(9) + '_')}\n" for i, form in enumerate(forms, 1))
     letters = ("".join(forms).replace("\n", "") * 30)[: 1 << 20]
@@ -87,28 +84,25 @@ def rows_of_hard(folder: Path) -> list[list[object]]:
             done = subprocess.run(command, input=data, capture_output=True, check=True)
             took = time.perf_counter() - began
             memory = float(done.stderr.split()[-1])
-            found = Treebank(done.stdout)
-            rows.append([name, model, f"{took:.2f}", f"{memory:.0f}", f"{found.word_count:,}", len(found)])
+            parsed = Treebank(done.stdout)
+            rows.append([name, model, f"{took:.2f}", f"{memory:.0f}", f"{parsed.word_count:,}", len(parsed)])
     return rows
-
-
-# ---- how soon an answer comes
 
 
 def rows_of_answers(texts: list[str], asked: int) -> list[list[object]]:
     rows: list[list[object]] = []
     for model in MODELS:
-        for way in (["--immediate"], []):
-            times = answers(model, way, texts[:asked])
-            shown = " ".join(["arcwise parse", *way])
+        for flags in (["--immediate"], []):
+            times = answers(model, flags, texts[:asked])
+            shown = " ".join(["arcwise parse", *flags])
             middle, late = times[len(times) // 2], times[int(0.99 * len(times))]
             rows.append([f"`{shown}`", model, f"{1e3 * middle:.1f}", f"{1e3 * late:.1f}"])
     return rows
 
 
-def answers(model: str, way: list[str], texts: list[str]) -> list[float]:
-    """Seconds from a paragraph written to a pipe to its trees read from another one, sorted."""
-    command = [sys.executable, "-m", "arcwise", "parse", "--model", model, "--format", "lines", *way]
+def answers(model: str, flags: list[str], texts: list[str]) -> list[float]:
+    """Sorted seconds from writing a paragraph to a pipe to reading its trees from another one."""
+    command = [sys.executable, "-m", "arcwise", "parse", "--model", model, "--format", "lines", *flags]
     times: list[float] = []
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -129,31 +123,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--answers", type=int, default=50)
-    given = parser.parse_args()
+    options = parser.parse_args()
     if "ARCWISE_TREEBANKS" not in os.environ:
-        sys.exit("ARCWISE_TREEBANKS: is not set, expected a folder with English-EWT/dev.conllu.xz")
+        sys.exit("ARCWISE_TREEBANKS: set it to a folder that contains English-EWT/dev.conllu.xz")
     folder = Path(os.environ["ARCWISE_TREEBANKS"])
     texts = short_texts(folder)
     words = sum(len(text.split()) for text in texts) / len(texts)
-    found = [row for model in MODELS for row in rows_of_texts(texts, model, given.repeat)]
+    found = [row for model in MODELS for row in rows_of_texts(texts, model, options.repeat)]
     put(
         "program",
         "Many short texts",
-        f"{len(texts):,} texts of {words:.0f} words between blanks (English-EWT dev), with confidences, one thread; words per second without loading the model.\n\n"
-        + table(["model", "how", "words/s", "of one text"], found),
+        f"{len(texts):,} texts of {words:.0f} whitespace-separated words (English-EWT dev), with "
+        f"confidences, one thread; words per second, model loading excluded.\n\n"
+        + table(["model", "how", "words/s", "relative to one text"], found),
     )
     put(
         "program-hard",
-        "Input that nobody expected",
-        "On the standard input of `arcwise parse`: seconds with the start of the process and the loading of the model, and peak memory.\n\n"
-        + table(["input", "model", "s", "MB", "words", "sentences"], rows_of_hard(folder)),
+        "Hard input",
+        "Standard input of `arcwise parse`: seconds including start-up and model loading, and peak "
+        "memory.\n\n" + table(["input", "model", "s", "MB", "words", "sentences"], rows_of_hard(folder)),
     )
     put(
         "program-answers",
-        "A co-process",
-        f"From a line written to `arcwise parse --format lines` to its trees read, {given.answers} sentences, one after the other. Without `--immediate` a pause of 0.1 s is "
-        "waited for.\n\n"
-        + table(["command", "model", "median ms", "p99 ms"], rows_of_answers(texts, given.answers)),
+        "Latency of a co-process",
+        f"From writing a line to `arcwise parse --format lines` to reading its trees, {options.answers} "
+        f"sentences, one after the other. Without `--immediate` the command waits for a pause of 0.1 "
+        f"s.\n\n" + table(["command", "model", "p50 ms", "p99 ms"], rows_of_answers(texts, options.answers)),
     )
 
 

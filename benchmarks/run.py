@@ -1,4 +1,4 @@
-"""``make bench``: every benchmark of this folder, one after the other."""
+"""Run every benchmark in this folder, one after the other (``make bench``)."""
 
 from __future__ import annotations
 

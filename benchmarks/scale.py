@@ -1,13 +1,14 @@
-"""A corpus from packed text to packed trees, by one worker, by two, by as many as asked for; what each costs in memory; and the costs
-that grow with the corpus and with the workers.
+"""Parsing a corpus with one, two or more workers: throughput, memory and overhead.
 
     python -m benchmarks.scale                       # 1 and 2 workers
     python -m benchmarks.scale --workers 1 4 16 --models en --words 4000000 --repeat 1
-    python -m benchmarks.scale --all                 # then benchmarks.scale_training and benchmarks.scale_search, with as many workers
+    python -m benchmarks.scale --all                 # also benchmarks.scale_training and
+    benchmarks.scale_search
 
-The words are those of the run with the most workers; the others get words in proportion, so that all take about as long.
+``--words`` is for the run with the most workers; the others get words in proportion, so that all take about
+as long.
 
-The text is that of English-EWT (ARCWISE_TREEBANKS), over and over in another order; or of ``--text FILE``.
+The text is that of English-EWT (ARCWISE_TREEBANKS), repeated in shuffled order, or that of ``--text FILE``.
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ TREEBANK = "English-EWT"
 FILES = 8
 """Files of a corpus."""
 SHARD_MB = 0.1
-"""So small that no worker waits long for the last one in a corpus that is parsed within a minute."""
+"""Small enough that no worker waits long for the last shard of a corpus parsed within a minute."""
 EMPTY_SHARDS = 400
 NO_WORK = 4000
 ASKED = 1000
-"""Workers of a cluster that are waited for at the same time."""
+"""Workers of a cluster to poll at the same time."""
 ONE_MACHINE = 16
-"""Cores; more are a cluster of Ray."""
+"""Numbers of cores to extrapolate to; the larger ones are a Ray cluster."""
 PAPER_WORDS, PAPER_FILE = 10**9, 10**8
 OTHERS = {
     "scale_training": ("--parsers", "graph, MIRA, batches", "--batch", "32", "--epochs", "5"),
@@ -63,20 +64,17 @@ class Run:
     words: int
     seconds: float
     memory: float
-    """Megabytes of all its processes together (shared pages once) at most."""
+    """Peak megabytes of all processes together (PSS: shared pages counted once)."""
     own: float
-    """Megabytes that a worker has for itself at most."""
+    """Peak private megabytes of a worker."""
 
     @property
     def speed(self) -> float:
         return self.words / self.seconds
 
 
-# ---- the corpus
-
-
 def documents(text: str | None) -> list[str]:
-    """Texts to make a corpus of."""
+    """Texts that make up the corpus."""
     if text is not None:
         whole = Path(text).read_text("utf-8")
     else:
@@ -86,7 +84,7 @@ def documents(text: str | None) -> list[str]:
 
 
 def write_corpus(folder: Path, texts: Sequence[str], words: int) -> int:
-    """About so many words in ``FILES`` packed files of JSON lines; the bytes of text."""
+    """Write about so many words to ``FILES`` gzipped JSON Lines files; returns the bytes of text."""
     folder.mkdir(parents=True)
     draw = random.Random(1)
     size = 0
@@ -97,17 +95,14 @@ def write_corpus(folder: Path, texts: Sequence[str], words: int) -> int:
                 text = draw.choice(texts)
                 left -= round(
                     1.17 * len(text.split())
-                )  # words of the tree are more than those between blanks
+                )  # the parser splits punctuation and contractions off, so it counts more words than there are blanks
                 size += len(text.encode())
                 stream.write(json.dumps({"text": text}) + "\n")
     return size
 
 
-# ---- the command
-
-
 def run(corpus: Path, out: Path, workers: int, model: str) -> Run:
-    """The command as a user starts it, from start to end, and the memory of its processes, looked at once a second."""
+    """Run the command as a user would, sampling the memory of its processes once a second."""
     given = [
         "--in",
         str(corpus),
@@ -140,7 +135,7 @@ def run(corpus: Path, out: Path, workers: int, model: str) -> Run:
 
 
 def ended(job: subprocess.Popen[str], *, within: float) -> bool:
-    """Whether it has ended, now or within some seconds."""
+    """Whether the process ends within some seconds."""
     try:
         job.wait(within)
     except subprocess.TimeoutExpired:
@@ -149,7 +144,7 @@ def ended(job: subprocess.Popen[str], *, within: float) -> bool:
 
 
 def memory_of(pid: int) -> list[tuple[int, float, float]]:
-    """Of a process and all below it: how far below, its share of all memory (PSS), what it has for itself; in megabytes."""
+    """Depth, PSS and private memory of a process and all its descendants, in megabytes."""
     found: list[tuple[int, float, float]] = []
     waiting = [(pid, 0)]
     while waiting:
@@ -169,19 +164,16 @@ def memory_of(pid: int) -> list[tuple[int, float, float]]:
 def measured(
     folder: Path, workers: Sequence[int], model: str, repeat: int, rounds: dict[tuple[str, int], list[str]]
 ) -> list[Run]:
-    """The best of several rounds in which all numbers of workers take their turn, each with its corpus."""
+    """Best of several rounds in which all numbers of workers take turns, each with its corpus."""
     best: dict[int, Run] = {}
     for turn in range(repeat):
         for count in workers:
-            found = run(folder / f"corpus-{count}", folder / f"{model}-{count}-{turn}", count, model)
-            print(f"{model}, {count} workers: {found.speed:,.0f} words/s", flush=True)
-            rounds.setdefault((model, count), []).append(f"{found.speed:,.0f}")
-            if count not in best or found.speed > best[count].speed:
-                best[count] = found
+            outcome = run(folder / f"corpus-{count}", folder / f"{model}-{count}-{turn}", count, model)
+            print(f"{model}, {count} workers: {outcome.speed:,.0f} words/s", flush=True)
+            rounds.setdefault((model, count), []).append(f"{outcome.speed:,.0f}")
+            if count not in best or outcome.speed > best[count].speed:
+                best[count] = outcome
     return [best[count] for count in workers]
-
-
-# ---- what grows
 
 
 def _nothing(item: int) -> int:
@@ -194,16 +186,16 @@ def _sleep() -> None:
 
 @dataclass(frozen=True)
 class RayCosts:
-    """The coordinator of a cluster of Ray."""
+    """Overhead of the coordinator of a Ray cluster."""
 
     handing: float
-    """Seconds an item."""
+    """Seconds per item."""
     asking: float
-    """Seconds to ask which of ``ASKED`` workers are done."""
+    """Seconds to poll ``ASKED`` workers."""
 
 
 def ray_costs() -> RayCosts | None:
-    """With two workers of this machine; None without Ray."""
+    """Measure with two local workers; None without Ray."""
     if not is_installed("ray"):
         return None
     count = NO_WORK // 4
@@ -227,25 +219,25 @@ def ray_costs() -> RayCosts | None:
 
 @dataclass(frozen=True)
 class Costs:
-    """What is done beside parsing."""
+    """Overhead beside parsing."""
 
     bytes_a_word: float
     looking: float
-    """Bytes a second that are unpacked, hashed and cut, on one core."""
+    """Bytes per second decompressed, hashed and split into shards, on one core."""
     shard: float
-    """Seconds a shard for files, names and markers."""
+    """Seconds per shard for files, names and markers."""
     handing: float
-    """Seconds a shard of the coordinator."""
+    """Seconds per shard of the coordinator."""
     again: float
-    """Seconds a shard of a run that finds everything done."""
+    """Seconds per shard of a run that finds everything done."""
     ray: RayCosts | None = None
 
     def rows(self) -> list[list[object]]:
         return [
-            ["looking through packed input before the work", f"{self.looking / 1e6:,.0f} MB/s a worker"],
-            ["files, names and markers, all on the disk", f"{1000 * self.shard:.1f} ms a shard"],
-            ["the coordinator hands out a shard and hears of it", f"{1000 * self.handing:.2f} ms a shard"],
-            ["the same command again, all done", f"{1000 * self.again:.2f} ms a shard"],
+            ["scanning compressed input before parsing", f"{self.looking / 1e6:,.0f} MB/s per worker"],
+            ["files, names and markers, flushed to disk", f"{1000 * self.shard:.1f} ms per shard"],
+            ["coordinator: assign a shard and collect its result", f"{1000 * self.handing:.2f} ms per shard"],
+            ["rerunning the command with everything done", f"{1000 * self.again:.2f} ms per shard"],
             *self._ray_rows(),
         ]
 
@@ -254,21 +246,21 @@ class Costs:
             return []
         return [
             [
-                "with --engine ray: hands out a shard and hears of it",
-                f"{1000 * self.ray.handing:.2f} ms a shard",
+                "with --engine ray: assign a shard and collect its result",
+                f"{1000 * self.ray.handing:.2f} ms per shard",
             ],
-            [f"with --engine ray: asks {ASKED:,} workers which are done", f"{1000 * self.ray.asking:.2f} ms"],
+            [f"with --engine ray: poll {ASKED:,} workers", f"{1000 * self.ray.asking:.2f} ms"],
         ]
 
     def busy(self, shards: float, cores: int) -> float:
-        """Seconds of the coordinator for so many shards; on a cluster it asks a worker after a shard, all others at the same time."""
+        """Coordinator seconds for a number of shards; on a cluster it polls all workers after each shard."""
         if self.ray is None or cores <= ONE_MACHINE:
             return shards * self.handing
         return shards * (self.ray.handing + self.ray.asking * cores / ASKED)
 
 
 def costs(corpus: Path, folder: Path, bytes_a_word: float, words: int) -> Costs:
-    """Measured on this machine."""
+    """Measure on this machine."""
     started = time.perf_counter()
     for file in find_inputs([str(corpus)]):
         PlanFile(folder / "plans")(file)
@@ -281,7 +273,7 @@ def costs(corpus: Path, folder: Path, bytes_a_word: float, words: int) -> Costs:
     (folder / "empty/a.jsonl").write_text("".join('{"text": ""}\n' for _ in range(EMPTY_SHARDS)))
     options = CorpusOptions(model="en-fast", shard_bytes=12)
     times = []
-    for _ in range(2):  # the second time all is done
+    for _ in range(2):  # the second run finds everything done
         started = time.perf_counter()
         parse_corpus(str(folder / "empty"), folder / "nothing", options=options)
         times.append(time.perf_counter() - started)
@@ -290,7 +282,9 @@ def costs(corpus: Path, folder: Path, bytes_a_word: float, words: int) -> Costs:
 
 
 def on_paper(spent: Costs, speed: float) -> list[list[object]]:
-    """A billion words at ``speed`` words per second and core, in files of ``PAPER_FILE`` bytes, on more and more cores."""
+    """Extrapolate to a billion words at ``speed`` words per second and core, in files of ``PAPER_FILE``
+    bytes.
+    """
     size = PAPER_WORDS * spent.bytes_a_word
     rows: list[list[object]] = []
     for cores, shard in ((1, 1), (16, 1), (128, 1), (1000, 1), (1000, 0.25)):
@@ -302,7 +296,7 @@ def on_paper(spent: Costs, speed: float) -> list[list[object]]:
         writing = shards * spent.shard / cores
         last = (
             shard * 2**20 / spent.bytes_a_word / speed
-        )  # a worker may begin its last shard when the others are done
+        )  # a worker may start its last shard when the others are done
         total = parsing + looking + skipping + writing + last
         busy = spent.busy(shards, cores) / total
         told = [f"{seconds:,.0f}" for seconds in (parsing, looking, skipping, writing, last, total)]
@@ -323,17 +317,23 @@ def report(
     runs: dict[str, list[Run]], rounds: dict[tuple[str, int], list[str]], spent: Costs, words: int
 ) -> str:
     rows: list[list[object]] = []
-    for model, found in runs.items():
-        alone = found[0].speed / found[0].workers
-        for one in found:
-            told = [
-                f"{one.words:,}",
-                f"{one.seconds:.1f}",
-                f"{one.speed:,.0f}",
-                f"{one.speed / one.workers / alone:.2f}",
+    for model, measurements in runs.items():
+        alone = measurements[0].speed / measurements[0].workers
+        for measurement in measurements:
+            body = [
+                f"{measurement.words:,}",
+                f"{measurement.seconds:.1f}",
+                f"{measurement.speed:,.0f}",
+                f"{measurement.speed / measurement.workers / alone:.2f}",
             ]
             rows.append(
-                [model, one.workers, *told, f"{one.memory:.0f}", "" if one.workers == 1 else f"{one.own:.0f}"]
+                [
+                    model,
+                    measurement.workers,
+                    *body,
+                    f"{measurement.memory:.0f}",
+                    "" if measurement.workers == 1 else f"{measurement.own:.0f}",
+                ]
             )
     header = [
         "model",
@@ -343,36 +343,39 @@ def report(
         "words/s",
         "efficiency",
         "memory, MB",
-        "own memory of a worker, MB",
+        "private memory of a worker, MB",
     ]
-    model, found = next(iter(runs.items()))
-    speed = found[-1].speed / found[-1].workers
+    model, measurements = next(iter(runs.items()))
+    speed = measurements[-1].speed / measurements[-1].workers
     paper = [
         "cores",
         "shard",
         "shards",
         "parsing, s",
-        "looking, s",
+        "scanning, s",
         "skipping, s",
         "writing, s",
         "last shard, s",
-        "all, s",
+        "total, s",
         "efficiency",
         "coordinator busy",
     ]
     return (
-        "`arcwise parse --in corpus --out parsed`, from packed JSON lines (gz) to packed CoNLL-U (gz), the whole command with its start. "
-        f"{FILES} files, together of about {words // max(one.workers for one in found):,} words a worker, in shards of {SHARD_MB} MB of text. "
-        "Efficiency: words per second and worker against the first row. Memory: of all processes, shared pages once; own: what the largest "
-        "worker has for itself. Best of the rounds; words/s of each round: "
+        f"`arcwise parse --in corpus --out parsed`, from gzipped JSON Lines to gzipped CoNLL-U, the whole "
+        f"command including start-up. {FILES} files, together about "
+        f"{words // max(measurement.workers for measurement in measurements):,} words per worker, in "
+        f"shards of {SHARD_MB} MB of text. Efficiency: words per second and worker, relative to "
+        f"the first row. Memory: all processes, shared pages counted once (PSS); private: "
+        f"the largest worker's own pages. Best of the rounds; words/s of each round: "
         + "; ".join(f"{model}, {count}: {', '.join(speeds)}" for (model, count), speeds in rounds.items())
         + ".\n\n"
         + table(header, rows)
-        + "\nWhat is done beside parsing:\n\n"
+        + "\nOverhead beside parsing:\n\n"
         + table(["what", "cost"], spent.rows())
-        + f"\nOn paper, from these figures: a billion words with the model {model} ({speed:,.0f} words/s a core), in files of "
-        f"{PAPER_FILE / 1e6:.0f} MB when unpacked. Looking: cutting the files before the work; skipping: unpacking what lies before a shard; "
-        "last shard: waiting for the last worker.\n\n" + table(paper, on_paper(spent, speed))
+        + f"\nExtrapolated from these figures: a billion words with the model {model} ({speed:,.0f} words/s "
+        f"per core), in files of {PAPER_FILE / 1e6:.0f} MB uncompressed. Scanning: splitting the files "
+        f"into shards beforehand; skipping: decompressing the data before a shard; last shard: "
+        f"waiting for the last worker.\n\n" + table(paper, on_paper(spent, speed))
     )
 
 
@@ -382,41 +385,41 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=2_000_000)
     parser.add_argument("--models", nargs="+", default=["en", "en-fast"])
     parser.add_argument("--repeat", type=int, default=2)
-    parser.add_argument("--text", help="a file of text instead of the treebank's")
-    parser.add_argument("--all", action="store_true", help="the other parts, too")
-    arguments = parser.parse_args()
-    if arguments.text is None and not os.environ.get("ARCWISE_TREEBANKS"):
-        print(
-            "benchmarks.scale: needs real text, set ARCWISE_TREEBANKS to the folder of treebanks, or give --text FILE"
-        )
+    parser.add_argument("--text", help="text file to use instead of the treebank's text")
+    parser.add_argument(
+        "--all", action="store_true", help="also run benchmarks.scale_training and benchmarks.scale_search"
+    )
+    options = parser.parse_args()
+    if options.text is None and not os.environ.get("ARCWISE_TREEBANKS"):
+        print("benchmarks.scale: set ARCWISE_TREEBANKS to a folder of treebanks, or pass --text FILE")
         return
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        texts, most = documents(arguments.text), max(arguments.workers)
+        texts, most = documents(options.text), max(options.workers)
         sizes = [
-            write_corpus(folder / f"corpus-{count}", texts, arguments.words * count // most)
-            for count in arguments.workers
+            write_corpus(folder / f"corpus-{count}", texts, options.words * count // most)
+            for count in options.workers
         ]
         rounds: dict[tuple[str, int], list[str]] = {}
         runs = {
-            model: measured(folder, arguments.workers, model, arguments.repeat, rounds)
-            for model in arguments.models
+            model: measured(folder, options.workers, model, options.repeat, rounds)
+            for model in options.models
         }
         words = next(iter(runs.values()))[0].words
-        spent = costs(folder / f"corpus-{arguments.workers[0]}", folder, sizes[0] / words, words)
-        body = report(runs, rounds, spent, arguments.words)
-    cores = max(arguments.workers)
+        spent = costs(folder / f"corpus-{options.workers[0]}", folder, sizes[0] / words, words)
+        body = report(runs, rounds, spent, options.words)
+    cores = max(options.workers)
     write_section(
         "scale" if cores <= 2 else f"scale-{cores}",
-        f"A corpus by many workers: up to {cores}",
+        f"Parsing a corpus with up to {cores} workers",
         body,
         module="scale",
     )
     print(body)
-    for name, given in OTHERS.items() if arguments.all else ():
-        workers = map(str, arguments.workers)
+    for name, extra in OTHERS.items() if options.all else ():
+        workers = map(str, options.workers)
         subprocess.run(
-            [sys.executable, "-m", f"benchmarks.{name}", "--workers", *workers, *given], check=True
+            [sys.executable, "-m", f"benchmarks.{name}", "--workers", *workers, *extra], check=True
         )
 
 

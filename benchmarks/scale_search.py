@@ -1,10 +1,11 @@
-"""The search for the best grammar by one worker, by two, by as many as asked for: nodes per second, what goes between coordinator and
-workers, what the coordinator has to do for each node; and on paper, a thousand cores.
+"""Distributed grammar search with one, two or more workers: nodes per second, traffic and coordinator
+overhead.
 
     python -m benchmarks.scale_search                       # 1 and 2 workers
     python -m benchmarks.scale_search --workers 1 4 16 --seconds 120
 
-All go on from the same checkpoint of a search that one process has begun, so that all have enough open nodes and nobody races.
+All runs resume from the same checkpoint of a single-process search, so that each has enough open nodes and
+none depends on a race. The last table extrapolates to a thousand cores.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ EPSILON = 0.01
 PAPER_CORES = (2, 16, 128, 1000)
 PAPER_SECONDS = 600
 PIECES_A_WORKER = 12
-"""At least, where the same work is compared."""
+"""Minimum number of pieces where the same work is compared."""
 
 
 @dataclass
 class Watched:
-    """An engine, and how much goes through it."""
+    """Engine that counts the bytes sent and received."""
 
     engine: Engine
     sent: int = 0
@@ -79,7 +80,7 @@ class _Sizes(Iterator[Any]):
 
 
 class TimedCoordinator(Coordinator):
-    """Knows how long it takes to hand out and to take back."""
+    """Coordinator that measures the time it spends assigning and collecting."""
 
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
@@ -100,10 +101,10 @@ class TimedCoordinator(Coordinator):
 
 @dataclass(frozen=True)
 class Run:
-    """So many workers for a while."""
+    """One run with a number of workers."""
 
     workers: int
-    """0: one process, without a coordinator."""
+    """0: a single process without a coordinator."""
     nodes: int
     seconds: float
     fragments: int = 0
@@ -117,7 +118,7 @@ class Run:
 
 
 def measured(task: InductionTask, state: Path, workers: int, seconds: float) -> Run:
-    """A search from the checkpoint on."""
+    """Search from the checkpoint."""
     search = load_checkpoint(task, state)
     before = search.nodes
     if not workers:
@@ -141,15 +142,15 @@ def measured(task: InductionTask, state: Path, workers: int, seconds: float) -> 
 
 @dataclass(frozen=True)
 class SamePieces:
-    """The same pieces of work by workers that have started."""
+    """The same pieces of work, by workers that are already running."""
 
     workers: int
     pieces: int
     seconds: float
     working: float
-    """Seconds of all workers together in which they were at work."""
+    """Busy seconds of all workers together."""
     processor: float
-    """And of their processors."""
+    """CPU seconds of all workers together."""
 
     @property
     def speed(self) -> float:
@@ -157,7 +158,7 @@ class SamePieces:
 
 
 class TimedWork:
-    """A worker that tells how long each piece took, by the clock and by its processor."""
+    """Worker that measures the wall-clock and CPU time of each piece."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
@@ -169,7 +170,9 @@ class TimedWork:
 
 
 def same_pieces(task: InductionTask, state: Path, workers: int) -> SamePieces:
-    """Looking into every open node of the checkpoint once; more often by many workers, so that the last piece of each does not count."""
+    """Expand every open node of the checkpoint once, or more often with many workers to dilute the last
+    pieces.
+    """
     search = load_checkpoint(task, state)
     pieces = [
         Assignment(OpenNode.of(node, search.proof), search.best.heads, EPSILON, 0.0, 1e6, 0)
@@ -187,16 +190,16 @@ def same_pieces(task: InductionTask, state: Path, workers: int) -> SamePieces:
 
 @dataclass(frozen=True)
 class Costs:
-    """What the coordinator has for each node, and what a checkpoint is."""
+    """Coordinator cost per node, and cost of a checkpoint."""
 
     kept: float
-    """Bytes that a node of the proof takes in a checkpoint (as it does in a certificate)."""
+    """Bytes of a proof node in a checkpoint (the same as in a certificate)."""
     saving: float
-    """Seconds for each of them."""
+    """Seconds to write one."""
 
 
 def costs(task: InductionTask, state: Path, folder: Path) -> Costs:
-    """From the checkpoint."""
+    """Measure on the checkpoint."""
     search = load_checkpoint(task, state)
     began = time.perf_counter()
     save_checkpoint(search, folder / "again.json")
@@ -206,7 +209,9 @@ def costs(task: InductionTask, state: Path, folder: Path) -> Costs:
 
 
 def on_paper(found: Run, spent: Costs) -> list[list[object]]:
-    """More and more cores, each as fast as one of these, that give their nodes back after ``_MOST_SECONDS``; after ``PAPER_SECONDS``."""
+    """Extrapolate to more cores of the same speed that return nodes after ``_MOST_SECONDS``, for
+    ``PAPER_SECONDS``.
+    """
     speed = found.speed / found.workers
     a_node, a_fragment = found.busy / max(found.nodes, 1), found.sent / max(found.fragments, 1)
     rows: list[list[object]] = []
@@ -234,15 +239,15 @@ def report(runs: Sequence[Run], same: Sequence[SamePieces], pieces: int, spent: 
     alone = runs[0]
     rows: list[list[object]] = []
     for run in runs:
-        told: list[object] = [
+        body: list[object] = [
             run.workers or "none",
             f"{run.nodes:,}",
             f"{run.seconds:.1f}",
             f"{run.speed:.2f}",
         ]
-        told += [f"{run.speed / max(run.workers, 1) / alone.speed:.2f}"]
+        body += [f"{run.speed / max(run.workers, 1) / alone.speed:.2f}"]
         if run.workers:
-            told += [
+            body += [
                 f"{run.fragments / run.seconds:.2f}",
                 f"{run.sent / max(run.fragments, 1) / 1e3:,.1f}",
                 f"{run.received / max(run.nodes, 1) / 1e3:,.1f}",
@@ -250,8 +255,8 @@ def report(runs: Sequence[Run], same: Sequence[SamePieces], pieces: int, spent: 
                 f"{100 * run.busy / run.seconds:.2f} %",
             ]
         else:
-            told += [""] * 5
-        rows.append(told)
+            body += [""] * 5
+        rows.append(body)
     header = [
         "workers",
         "nodes",
@@ -259,9 +264,9 @@ def report(runs: Sequence[Run], same: Sequence[SamePieces], pieces: int, spent: 
         "nodes/s",
         "relative",
         "pieces of work/s",
-        "sent, kB a piece",
-        "given back, kB a node",
-        "coordinator, ms a piece",
+        "sent, kB per piece",
+        "returned, kB per node",
+        "coordinator, ms per piece",
         "coordinator busy",
     ]
     paper = [
@@ -270,18 +275,21 @@ def report(runs: Sequence[Run], same: Sequence[SamePieces], pieces: int, spent: 
         "messages/s",
         "MB/s",
         "coordinator busy",
-        f"nodes of the proof after {PAPER_SECONDS} s",
-        "its size, GB",
+        f"proof nodes after {PAPER_SECONDS} s",
+        "proof size, GB",
         "writing it, s",
     ]
     return (
-        f"{about} Workers begin from one checkpoint, their start is counted. Workers none: one process, no coordinator. Relative: nodes per "
-        "second and worker against it. Nodes are not alike: whoever gets deeper has cheaper ones, so that this is no efficiency. A piece of "
-        "work: a node, and the tree that a worker gives back for it.\n\n"
+        f"{about} Workers start from one checkpoint; start-up is included. Workers none: a single process "
+        f"without a coordinator. Relative: nodes per second and worker, compared with it. This is not an "
+        f"efficiency: nodes deeper in the tree are cheaper. A piece of work: a node, and the subtree "
+        f"that a worker returns for it.\n\n"
         + table(header, rows)
-        + f"\nThe same work by workers that have started: each of the {pieces} open nodes looked into once, by many workers more often. Efficiency: nodes per "
-        "second and worker against the first row. At work: the share of the time in which a worker has a piece (the rest: it waits for the last ones). A node: "
-        "seconds of a worker for it, and of its processor; the clock is ahead where others use the machine.\n\n"
+        + f"\nThe same work by workers that are already running: each of the {pieces} open nodes expanded "
+        f"once, more often with many workers. Efficiency: nodes per second and worker, relative to the "
+        f"first row. Busy: the share of time in which a worker has a piece (otherwise it waits for "
+        f"the last ones). Per node: wall-clock and CPU seconds of a worker; wall-clock time is "
+        f"longer where other processes use the machine.\n\n"
         + table(
             [
                 "workers",
@@ -289,15 +297,17 @@ def report(runs: Sequence[Run], same: Sequence[SamePieces], pieces: int, spent: 
                 "seconds",
                 "nodes/s",
                 "efficiency",
-                "at work",
-                "s a node",
-                "processor, s a node",
+                "busy",
+                "s per node",
+                "CPU s per node",
             ],
             same_rows(same),
         )
-        + f"\nOn paper, from the last row and from a checkpoint ({spent.kept / 1e3:,.1f} kB and {1000 * spent.saving:.2f} ms a node): more cores, each as fast, "
-        f"pieces of {_MOST_SECONDS:g} s. Coordinator busy: at most, for its cost is counted by node, as if every piece were one. Checkpoints are written every "
-        f"{CHECKPOINT_SECONDS:g} s, or after ten times the time that the last one took.\n\n"
+        + f"\nExtrapolated from the last row and from a checkpoint ({spent.kept / 1e3:,.1f} kB and "
+        f"{1000 * spent.saving:.2f} ms per node): more cores of the same speed, pieces of "
+        f"{_MOST_SECONDS:g} s. Coordinator busy is an upper bound: its cost is counted per node, as "
+        f"if every piece were a single node. Checkpoints are written every "
+        f"{CHECKPOINT_SECONDS:g} s, or after ten times the duration of the last write.\n\n"
         + table(paper, on_paper(runs[-1], spent))
     )
 
@@ -306,16 +316,16 @@ def same_rows(same: Sequence[SamePieces]) -> list[list[object]]:
     alone = same[0].speed / same[0].workers
     return [
         [
-            one.workers,
-            one.pieces,
-            f"{one.seconds:.1f}",
-            f"{one.speed:.2f}",
-            f"{one.speed / one.workers / alone:.2f}",
-            f"{100 * one.working / one.seconds / one.workers:.0f} %",
-            f"{one.working / one.pieces:.3f}",
-            f"{one.processor / one.pieces:.3f}",
+            run.workers,
+            run.pieces,
+            f"{run.seconds:.1f}",
+            f"{run.speed:.2f}",
+            f"{run.speed / run.workers / alone:.2f}",
+            f"{100 * run.working / run.seconds / run.workers:.0f} %",
+            f"{run.working / run.pieces:.3f}",
+            f"{run.processor / run.pieces:.3f}",
         ]
-        for one in same
+        for run in same
     ]
 
 
@@ -324,30 +334,35 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--sentences", type=int, default=20)
     parser.add_argument("--seed", type=int, default=4)
-    parser.add_argument("--begin", type=float, default=30.0, help="seconds of the search that all go on from")
+    parser.add_argument(
+        "--begin", type=float, default=30.0, help="seconds of the initial search that all runs resume"
+    )
     parser.add_argument("--seconds", type=float, default=40.0)
-    given = parser.parse_args()
-    corpus = synthetic(given.sentences, given.seed)
+    options = parser.parse_args()
+    corpus = synthetic(options.sentences, options.seed)
     task = InductionTask(corpus)
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        search = CountSearch(task, seed=given.seed)
-        search.run(epsilon=EPSILON, time_limit=given.begin)
+        search = CountSearch(task, seed=options.seed)
+        search.run(epsilon=EPSILON, time_limit=options.begin)
         save_checkpoint(search, folder / "state.json")
         begun = len(search.open)
-        print(f"begun: {search.nodes} nodes, {len(search.open)} open", flush=True)
+        print(f"initial search: {search.nodes} nodes, {len(search.open)} open", flush=True)
         runs = []
-        for workers in (0, *given.workers):
-            runs.append(measured(task, folder / "state.json", workers, given.seconds))
+        for workers in (0, *options.workers):
+            runs.append(measured(task, folder / "state.json", workers, options.seconds))
             print(f"{workers} workers: {runs[-1].speed:.2f} nodes/s", flush=True)
-        same = [same_pieces(task, folder / "state.json", workers) for workers in given.workers]
+        same = [same_pieces(task, folder / "state.json", workers) for workers in options.workers]
         spent = costs(task, folder / "state.json", folder)
-    cores = max(given.workers)
-    about = f"synthetic-{given.sentences}, seed {given.seed}, ε = {100 * EPSILON:g} %, after {search.nodes} nodes."
+    cores = max(options.workers)
+    about = (
+        f"synthetic-{options.sentences}, seed {options.seed}, ε = {100 * EPSILON:g} %, after "
+        f"{search.nodes} nodes."
+    )
     body = report(runs, same, begun, spent, about)
     write_section(
         "scale_search" if cores <= 2 else f"scale_search-{cores}",
-        f"The search for the best grammar by many workers: up to {cores}",
+        f"Grammar search with up to {cores} workers",
         body,
         module="scale_search",
     )

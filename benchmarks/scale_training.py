@@ -1,13 +1,13 @@
-"""Training by many cores: how much sooner it is over, and what it costs in LAS.
+"""Parallel training: speed-up, and its cost in LAS.
 
-    python -m benchmarks.scale_training                      # 1 and 2 workers; 16 parts for their LAS alone
+    python -m benchmarks.scale_training                      # 1 and 2 workers; 16 parts for their LAS only
     python -m benchmarks.scale_training --workers 1 4 16     # a machine with 16 cores
-    python -m benchmarks.scale_training --prepare            # the LAS of --parts alone, which is kept
+    python -m benchmarks.scale_training --prepare            # only the LAS of --parts, which is cached
 
-Two ways: batches, whose sentences are learned from at the same time by threads (option ``batch``), and iterative parameter mixing
-(option ``parts``), whose workers may be on several machines. A model depends on the batch or on the number of parts and not on who
-learns them, so the LAS of sixteen parts is measured by two workers, too. It is kept in ~/.cache/arcwise (or ARCWISE_CACHE). Needs
-ARCWISE_TREEBANKS.
+Two methods: mini-batches processed by several threads (option ``batch``), and iterative parameter mixing
+(option ``parts``), whose workers may be on several machines. A model depends on the batch size or the number
+of parts, not on the number of workers, so two workers suffice to measure the LAS of sixteen parts. It is
+cached in ~/.cache/arcwise (or ARCWISE_CACHE). Needs ARCWISE_TREEBANKS.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PARSERS = (BATCHED, *MIXED)
 
 
 class Timed(Progress):
-    """Notes how long each epoch took."""
+    """Record the duration of each epoch."""
 
     def __init__(self) -> None:
         super().__init__(shown=False)
@@ -60,18 +60,20 @@ class Run:
     """One training."""
 
     parts: int
-    """Or threads, with batches."""
+    """Number of workers, or of threads with batches."""
     epochs: int
     las: float
-    """On the development data, of the best epoch."""
+    """LAS of the best epoch on the development data."""
     epoch: float
-    """Seconds of an epoch, the first left out: its workers prepare themselves."""
+    """Median seconds per epoch, without the first, in which workers initialise."""
     seconds: float
-    """Of all: preparation, epochs, their scores on the development data, temperatures."""
+    """Total seconds: preparation, epochs, scoring on the development data, calibration."""
 
 
 def train(name: str, treebank: str, parts: int, epochs: int | None) -> dict[str, Any]:
-    """Train with as many workers as parts, or as there are cores, which take turns with this process: it scores what they learned."""
+    """Train with one worker per part, or per core; workers take turns with this process, which scores
+    epochs.
+    """
     kind, config = MIXED[name]
     workers = min(parts, cores())
     return _timed(
@@ -86,7 +88,7 @@ def train(name: str, treebank: str, parts: int, epochs: int | None) -> dict[str,
 
 
 def train_batches(treebank: str, batch: int, threads: int, epochs: int | None) -> Run:
-    """Train by threads of this process."""
+    """Train with threads of this process."""
     config = GraphConfig(batch=batch)
     return Run(**_timed(f"batches of {batch}", treebank, GraphParser, config, epochs, threads=threads))
 
@@ -101,57 +103,74 @@ def _timed(
     trained = kind.train(data, dev, config=config, threads=threads, progress=progress, **where)
     seconds = time.perf_counter() - started
     las = 100 * trained.model.report["dev_las"]
-    found = Run(max(config.parts, threads), config.epochs, las, median(progress.seconds[1:]), seconds)
+    training = Run(max(config.parts, threads), config.epochs, las, median(progress.seconds[1:]), seconds)
     print(
-        f"{name}, {threads} workers, {config.parts} parts: {found.epoch:.2f} s an epoch, {seconds:.1f} s, LAS {las:.2f}",
+        f"{name}, {threads} workers, {config.parts} parts: {training.epoch:.2f} s per epoch, {seconds:.1f} "
+        f"s, LAS {las:.2f}",
         flush=True,
     )
-    return asdict(found)
+    return asdict(training)
 
 
 def rows_of(name: str, timed: Sequence[Run], others: Sequence[Run]) -> list[list[object]]:
-    """Rows of the table: with times, compared with the first of them, and of LAS alone."""
+    """Table rows: timed trainings relative to the first of them, then those with LAS only."""
     first = timed[0]
     rows: list[list[object]] = []
-    for one in timed:
-        faster, faster_in_all = first.epoch / one.epoch, first.seconds / one.seconds
-        share = one.parts / first.parts
-        figures = [f"{one.epoch:.2f}", f"{faster:.2f}", f"{faster / share:.2f}", f"{one.seconds:.1f}"]
-        rows.append([name, one.parts, *figures, f"{faster_in_all:.2f}", f"{one.las:.2f}", _cost(one, first)])
-    for one in others:
-        rows.append([name, one.parts, "", "", "", "", "", f"{one.las:.2f}", _cost(one, first)])
+    for training in timed:
+        faster, faster_in_all = first.epoch / training.epoch, first.seconds / training.seconds
+        share = training.parts / first.parts
+        figures = [
+            f"{training.epoch:.2f}",
+            f"{faster:.2f}",
+            f"{faster / share:.2f}",
+            f"{training.seconds:.1f}",
+        ]
+        rows.append(
+            [
+                name,
+                training.parts,
+                *figures,
+                f"{faster_in_all:.2f}",
+                f"{training.las:.2f}",
+                _cost(training, first),
+            ]
+        )
+    for training in others:
+        rows.append([name, training.parts, "", "", "", "", "", f"{training.las:.2f}", _cost(training, first)])
     return rows
 
 
-def _cost(one: Run, first: Run) -> str:
-    return "" if one is first else f"{one.las - first.las:+.2f}"
+def _cost(training: Run, first: Run) -> str:
+    return "" if training is first else f"{training.las - first.las:+.2f}"
 
 
-def mixed_rows(name: str, given: argparse.Namespace) -> list[list[object]]:
-    """Rows of a parser in parts; of --prepare none, but what they need is kept."""
+def mixed_rows(name: str, options: argparse.Namespace) -> list[list[object]]:
+    """Rows of a parser trained in parts; none with --prepare, which only fills the cache."""
     kept = Cells("scale_training")
     others = [
         Run(
             **kept.cell(
-                f"{given.treebank} {name} {parts} {given.epochs}",
-                partial(train, name, given.treebank, parts, given.epochs),
+                f"{options.treebank} {name} {parts} {options.epochs}",
+                partial(train, name, options.treebank, parts, options.epochs),
             )
         )
-        for parts in given.parts
-        if parts not in given.workers
+        for parts in options.parts
+        if parts not in options.workers
     ]
-    if given.prepare:
+    if options.prepare:
         return []
-    timed = [Run(**train(name, given.treebank, parts, given.epochs)) for parts in given.workers]
+    timed = [Run(**train(name, options.treebank, parts, options.epochs)) for parts in options.workers]
     return rows_of(f"{name}, parts", timed, others)
 
 
-def batched_rows(given: argparse.Namespace) -> list[list[object]]:
-    """Plain training in the first row, which the others are compared with."""
-    plain = train_batches(given.treebank, 1, 1, given.epochs)
+def batched_rows(options: argparse.Namespace) -> list[list[object]]:
+    """Plain training in the first row, the baseline of the others."""
+    plain = train_batches(options.treebank, 1, 1, options.epochs)
     rows = rows_of("graph, MIRA, no batches", [plain], [])
-    for batch in given.batch:
-        timed = [train_batches(given.treebank, batch, threads, given.epochs) for threads in given.workers]
+    for batch in options.batch:
+        timed = [
+            train_batches(options.treebank, batch, threads, options.epochs) for threads in options.workers
+        ]
         rows += rows_of(f"graph, MIRA, batches of {batch}", [plain, *timed], [])[1:]
     return rows
 
@@ -161,44 +180,55 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--parts", type=int, nargs="*", default=[16], help="LAS alone")
-    parser.add_argument("--batch", type=int, nargs="+", default=[32], help="sentences of a batch")
+    parser.add_argument(
+        "--parts",
+        type=int,
+        nargs="*",
+        default=[16],
+        help="numbers of parts to measure LAS for, without timing",
+    )
+    parser.add_argument("--batch", type=int, nargs="+", default=[32], help="batch sizes")
     parser.add_argument("--treebank", default="English-EWT")
     parser.add_argument("--parsers", nargs="+", choices=PARSERS, default=list(PARSERS))
-    parser.add_argument("--epochs", type=int, help="in place of the parsers' defaults")
-    parser.add_argument("--prepare", action="store_true", help="the LAS of --parts alone; nothing is timed")
-    given = parser.parse_args()
+    parser.add_argument("--epochs", type=int, help="epochs, instead of the parsers' defaults")
+    parser.add_argument(
+        "--prepare", action="store_true", help="measure only the LAS of --parts, without timing"
+    )
+    options = parser.parse_args()
     if not os.environ.get("ARCWISE_TREEBANKS"):
-        print("benchmarks.scale_training: needs ARCWISE_TREEBANKS, the folder of treebanks")
+        print("benchmarks.scale_training: set ARCWISE_TREEBANKS to a folder of treebanks")
         return
     rows: list[list[object]] = []
-    for name in given.parsers:
+    for name in options.parsers:
         if name == BATCHED:
-            rows += [] if given.prepare else batched_rows(given)
+            rows += [] if options.prepare else batched_rows(options)
         else:
-            rows += mixed_rows(name, given)
-    if given.prepare:
+            rows += mixed_rows(name, options)
+    if options.prepare:
         return
     header = [
-        "parser", "workers", "s an epoch", "× faster", "efficiency", "s in all", "× faster in all", "dev LAS", "against one",
+        "parser", "workers", "s per epoch", "speed-up", "efficiency", "total s", "total speed-up", "dev LAS", "difference",
     ]  # fmt: skip
-    most = max(given.workers)
+    most = max(options.workers)
     body = (
-        f"Training on {given.treebank}. Batches of B: `arcwise train --threads N` with `batch = B`; N threads learn from the sentences of a batch at the same time. "
-        "Parts: `arcwise train --workers N --threads N`; each epoch is dealt out in N parts, which workers (processes of this machine) learn at the same time and "
-        "which are then averaged (McDonald, Hall & Mann 2010). An epoch: the median without the first, in which workers prepare themselves. "
-        "In all: reading excluded, preparation, scoring of each epoch on dev and the fitting of temperatures included; default epochs unless the command says others. "
-        "Where no time stands there were more parts than cores, and only the LAS was measured. On a machine with 16 cores: `--workers 1 4 16`.\n\n"
-        + table(header, rows)
+        f"Training on {options.treebank}. Batches of B: `arcwise train --threads N` with `batch = B`; N "
+        f"threads process the sentences of a batch in parallel. Parts: `arcwise train --workers N "
+        f"--threads N`; each epoch is split into N parts, which workers (local processes) train on "
+        f"in parallel, then their weights are averaged (McDonald, Hall & Mann 2010). s per "
+        f"epoch: the median without the first, in which workers initialise. Total: "
+        f"preparation, scoring of each epoch on dev and calibration included, reading "
+        f"excluded; default number of epochs unless the command sets it. Rows "
+        f"without times had more parts than cores: only their LAS was measured. "
+        f"On a machine with 16 cores: `--workers 1 4 16`.\n\n" + table(header, rows)
     )
     which = {
         (BATCHED,): "-batches",
         **{(name,): f"-{name.partition(',')[0]}" for name in MIXED},
-    }.get(tuple(given.parsers), "")
+    }.get(tuple(options.parsers), "")
     cores_told = "" if most <= 2 else f"-{most}"
     write_section(
         f"scale-training{which}{cores_told}",
-        f"Training by many workers: {'; '.join(given.parsers)}, up to {most}",
+        f"Parallel training: {'; '.join(options.parsers)}, up to {most}",
         body,
         module="scale_training",
     )

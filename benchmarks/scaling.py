@@ -1,5 +1,4 @@
-"""How time and memory grow: with the length of a sentence, for every kernel and parser; with the width of the beam; with the size of
-the corpus, for training.
+"""Growth of time and memory with sentence length (kernels, parsers), beam width and corpus size (training).
 
     python -m benchmarks.scaling
 
@@ -37,7 +36,7 @@ from benchmarks.report import write_section
 TREEBANK = "English-EWT"
 KERNEL_LENGTHS = (25, 50, 100, 200, 400)
 MEMORY_LENGTHS = (100, 200, 400, 800)
-"""Shorter sentences take less than can be seen."""
+"""Shortest sentences: below them times are too small to measure."""
 PARSER_LENGTHS = (10, 20, 50, 100, 200)
 SIZES = (1000, 2000, 4000, 8000)
 BEAMS = (1, 2, 4, 8, 16, 32, 64)
@@ -79,7 +78,7 @@ def random_scores(n: int) -> Scores:
 
 
 def kernels() -> dict[str, Curve]:
-    """Seconds of one call on random scores, by n."""
+    """Seconds per call on random scores, by n."""
     curves: dict[str, Curve] = {}
     for n in KERNEL_LENGTHS:
         calls = {name: partial(kernel, random_scores(n)) for name, kernel in KERNELS.items()}
@@ -89,7 +88,7 @@ def kernels() -> dict[str, Curve]:
 
 
 def memory_of_kernels() -> dict[str, Curve]:
-    """Megabytes that one call takes, by n."""
+    """Peak megabytes of one call, by n."""
     return {
         name: {n: memory_of(f"partial(KERNELS[{name!r}], random_scores({n}))") for n in MEMORY_LENGTHS}
         for name in KERNELS
@@ -97,7 +96,7 @@ def memory_of_kernels() -> dict[str, Curve]:
 
 
 def sentences_of(n: int, words: int) -> Treebank:
-    """Sentences of n words each, made of the words of the test set one after the other."""
+    """Sentences of n words each, cut from the concatenated test data."""
     rows = [r for s in read(TREEBANK, "test") for r in zip(s.forms, s.upos, strict=True)][:words]
     pieces = [rows[first : first + n] for first in range(0, len(rows) - n + 1, n)]
     return Treebank.from_sentences(
@@ -106,7 +105,7 @@ def sentences_of(n: int, words: int) -> Treebank:
 
 
 def train_models(folder: Path) -> None:
-    """The models of PARSERS, on a small treebank."""
+    """Train the models of PARSERS on a small treebank."""
     data = read(TREEBANK, "train")[:2000]
     train(GraphConfig(epochs=1), data).save(folder / "graph")
     for name in ("arc-eager", "easy-first"):
@@ -118,7 +117,7 @@ def parser_of(model: Path) -> GraphParser | TransitionParser:
 
 
 def parsers(folder: Path) -> tuple[dict[str, Curve], Curve]:
-    """Seconds a sentence of every parser, by n; and words a second of the transition parser, by beam."""
+    """Seconds per sentence of every parser, by n; words per second of the transition parser, by beam."""
     models = {name: parser_of(folder / name) for name, _ in PARSERS.values()}
     curves: dict[str, Curve] = {}
     for n in PARSER_LENGTHS:
@@ -136,7 +135,7 @@ def parsers(folder: Path) -> tuple[dict[str, Curve], Curve]:
 
 
 def memory_of_parsers(folder: Path) -> tuple[dict[str, Curve], Curve]:
-    """Megabytes that parsing takes beside model and text, by the length of the sentences; and by beam."""
+    """Megabytes of parsing beyond model and text, by sentence length; and by beam."""
 
     def memory(model: str, options: ParseOptions, n: int) -> float:
         parser = f"parser_of(Path({str(folder / model)!r}))"
@@ -150,7 +149,7 @@ def memory_of_parsers(folder: Path) -> tuple[dict[str, Curve], Curve]:
 
 
 def apart(code: str) -> list[float]:
-    """The numbers that code prints, in a process of its own that knows all names of this module."""
+    """Run code in a subprocess with this module's names; returns the numbers it prints."""
     command = [sys.executable, "-c", f"from benchmarks.scaling import *\n{code}"]
     return [
         float(number)
@@ -159,12 +158,12 @@ def apart(code: str) -> list[float]:
 
 
 def memory_of(call: str) -> float:
-    """Megabytes by which a call, given as code, exceeds what was there before it."""
+    """Megabytes by which a call, passed as source code, exceeds the memory before it."""
     return apart(f"print(taken_by({call}))")[0]
 
 
 def taken_by(call: Callable[[], object]) -> float:
-    """Megabytes at the peak of a call, above those before it (Linux: what is free is given back and the peak set back first)."""
+    """Peak megabytes of a call above those before it (Linux: trims the heap and resets the peak first)."""
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")
     before = peak_mb()
@@ -179,7 +178,7 @@ def train(config: GraphConfig | TransitionConfig, treebank: Treebank) -> GraphPa
 
 
 def cost_of_training(name: str, size: int) -> tuple[float, float]:
-    """CPU seconds and peak megabytes of one epoch on so many sentences."""
+    """CPU seconds and peak megabytes of one epoch on a number of sentences."""
     data = read(TREEBANK, "train")[:size]
     started = time.process_time()
     train(TRAINERS[name], data)
@@ -187,7 +186,7 @@ def cost_of_training(name: str, size: int) -> tuple[float, float]:
 
 
 def trainings() -> tuple[dict[str, Curve], dict[str, Curve]]:
-    """``cost_of_training`` by the number of sentences, each in a process of its own."""
+    """``cost_of_training`` by number of sentences, each in a subprocess."""
     seconds: dict[str, Curve] = {}
     memory: dict[str, Curve] = {}
     for name in TRAINERS:
@@ -199,12 +198,12 @@ def trainings() -> tuple[dict[str, Curve], dict[str, Curve]]:
 
 
 def slope(curve: Curve) -> float:
-    """Of log y over log x."""
+    """Slope of log y over log x."""
     return float(np.polyfit(np.log(list(curve)), np.log(list(curve.values())), 1)[0])
 
 
 def draw(panels: list[tuple[str, str, str, dict[str, Curve]]]) -> None:
-    """One panel each: title, names of both axes, curves."""
+    """Draw one panel each: title, axis labels, curves."""
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(4, 2, figsize=(14, 18))
@@ -222,10 +221,10 @@ def draw(panels: list[tuple[str, str, str, dict[str, Curve]]]) -> None:
     pyplot.close(figure)
 
 
-def _rows(what: str, curves: dict[str, Curve], unit: float, digits: int) -> list[list[object]]:
+def _rows(measurement: str, curves: dict[str, Curve], unit: float, digits: int) -> list[list[object]]:
     return [
         [
-            what,
+            measurement,
             name,
             f"{first:g}",
             f"{unit * curve[first]:.{digits}f}",
@@ -252,8 +251,8 @@ def main() -> None:
             ("Kernels: one sentence", "n", "seconds", of_kernels),
             ("Kernels: memory of one call", "n", "MB", kernel_memory),
             ("Parsers: one sentence", "n", "seconds", of_parsers),
-            ("Parsers: memory beside model and text", "n", "MB", parser_memory),
-            ("Transition parser, sentences of 20 words", "beam", "words a second", {"arc-eager": of_beam}),
+            ("Parsers: memory beyond model and text", "n", "MB", parser_memory),
+            ("Transition parser, sentences of 20 words", "beam", "words per second", {"arc-eager": of_beam}),
             ("Transition parser: memory", "beam", "MB", {"arc-eager": beam_memory}),
             ("Training: one epoch", "sentences", "CPU seconds", seconds),
             ("Training: memory", "sentences", "peak MB", memory),
@@ -272,7 +271,7 @@ def main() -> None:
     body = f"![curves]({PLOT.name})\n\n" + table(
         ["what", "", "from", "value", "to", "value", "log-log slope"], rows
     )
-    write_section("scaling", "How time and memory grow", body)
+    write_section("scaling", "Growth of time and memory", body)
     print(f"{time.perf_counter() - started:.0f} s")
 
 

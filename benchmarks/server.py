@@ -1,10 +1,14 @@
-"""``arcwise serve`` under load, beside the library called directly.
+"""``arcwise serve`` under load, compared with calling the library directly.
 
-``python -m benchmarks.server [--seconds 60] [--connections 64] [--workers N] [--model en] [--memory] [--udpipe SERVER MODEL NOTE]``. Paragraphs of 60 words and a little more, of the test part of
-English-EWT (ARCWISE_TREEBANKS), are asked for on so many connections of this machine, by wrk (Debian: ``apt-get install wrk``) or, without it, by a client of
-asyncio, which takes more of the cores that the service has. The library gets the same paragraphs in as many processes as the service has workers, before and after;
-the better of the two counts. Server, library and client share the cores. ``--udpipe``: UDPipe's own server (``udpipe_server``, built from its sources) and
-a model of it, with a word on that model, which get the same forms with as many threads.
+    python -m benchmarks.server [--seconds 60] [--connections 64] [--workers N] [--model en] [--memory]
+        [--udpipe SERVER MODEL NOTE]
+
+Sends paragraphs of slightly more than 60 words from the test data of English-EWT (ARCWISE_TREEBANKS) over
+local connections, with wrk (Debian: ``apt-get install wrk``) or, without it, with an asyncio client, which
+takes more CPU from the service. The library parses the same paragraphs in as many processes as the service
+has workers, once before and once after; the better run counts. Server, library and client share the cores.
+``--udpipe``: UDPipe's server (``udpipe_server``, built from its sources), a model and a note on that model;
+it gets the same forms with as many threads.
 """
 
 from __future__ import annotations
@@ -37,24 +41,24 @@ from benchmarks.report import write_section
 
 WORDS = 60
 FEW = 8
-"""Connections of another row: what a request takes where not all cores are busy all the time."""
+"""Connections of the row that shows latency below saturation."""
 ARRIVING = (0.5, 0.8)
-"""Requests that come by themselves, as a share of what it answers at most: what whoever runs a service wants to know."""
+"""Open-loop arrival rates, as shares of the maximum throughput."""
 LIBRARY_SECONDS = 5.0
 BATCH = 32
-"""Paragraphs that the library gets in one call."""
+"""Paragraphs per library call."""
 Service = contextlib.AbstractContextManager[tuple[str, "Memory"]]
 FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True)
 class Library:
-    """What the library did in so many processes."""
+    """Throughput of the library in a number of processes."""
 
     rate: float
-    """Paragraphs a second."""
+    """Paragraphs per second."""
     cpu_ms: float
-    """Processor time for a paragraph."""
+    """CPU milliseconds per paragraph."""
 
     def row(self, name: str, best: Library) -> list[str]:
         """A row of the table."""
@@ -67,10 +71,10 @@ class Library:
         ]
 
 
-def load_row(name: str, own: Load, best: Library, memory: str) -> list[str]:
-    """A row of the table, beside the library that does the same."""
-    times = [f"{own.median_ms:.0f}", f"{own.p99_ms:.0f}", str(own.errors), memory]
-    return [name, f"{own.rate:,.0f}", f"{own.rate / best.rate:.0%}", *_cpu_fields(own, best), *times]
+def load_row(name: str, load: Load, best: Library, memory: str) -> list[str]:
+    """A row of the table, relative to the library doing the same work."""
+    times = [f"{load.median_ms:.0f}", f"{load.p99_ms:.0f}", str(load.errors), memory]
+    return [name, f"{load.rate:,.0f}", f"{load.rate / best.rate:.0%}", *_cpu_fields(load, best), *times]
 
 
 def _cpu_fields(own: Load | Library, best: Library) -> list[str]:
@@ -79,28 +83,28 @@ def _cpu_fields(own: Load | Library, best: Library) -> list[str]:
 
 @dataclass
 class Memory:
-    """The memory of a service in MB (shared parts counted once), about each second."""
+    """Memory of a service in MB (PSS: shared pages counted once), sampled about once a second."""
 
     pid: int
     seen: list[tuple[float, float]] = field(default_factory=list)
-    """When, in seconds from the beginning, and how much."""
+    """Seconds since the start, and MB."""
     began: float = field(default_factory=time.monotonic)
 
     def begin(self) -> None:
-        """Forget what was until now."""
+        """Discard all samples."""
         self.seen.clear()
         self.began = time.monotonic()
 
     def note(self, mb: float) -> None:
-        """So much, now."""
+        """Take a sample."""
         self.seen.append((time.monotonic() - self.began, mb))
 
     def cpu(self) -> float:
-        """Seconds of processor time of its processes until now."""
+        """CPU seconds of the service's processes so far."""
         return sum(map(_cpu, _processes(self.pid)))
 
-    def told(self) -> str:
-        """After 10, 30, 60 and 120 seconds, and so on, as long as it was watched; of a shorter time: at its end."""
+    def summary(self) -> str:
+        """Memory after 10, 30, 60 and 120 seconds and so on; at the end of a shorter run."""
         last = self.seen[-1][0] if self.seen else 0.0
         found = [
             min(self.seen, key=lambda own: abs(own[0] - mark))
@@ -110,39 +114,35 @@ class Memory:
         return ", ".join(f"{mb:.0f} ({seconds:.0f} s)" for seconds, mb in found or self.seen[-1:])
 
     def windows(self, width: float = 30.0) -> list[list[str]]:
-        """Rows of a table: of each so many seconds the median, the least and the most. What is computed just then is in it, so one look says little."""
+        """Table rows: median, minimum and maximum per time window; single samples include the calls in
+        progress.
+        """
         parts: dict[int, list[float]] = {}
         for seconds, mb in self.seen:
             parts.setdefault(int(seconds // width), []).append(mb)
         return [
             [f"{part * width:g}–{(part + 1) * width:g} s", *(f"{of(own):.0f}" for of in (median, min, max))]
             for part, own in sorted(parts.items())
-            if len(own) >= width / 3  # not the few seconds in which it ends
+            if len(own) >= width / 3  # leave out the last seconds, in which the load ends
         ]
 
 
-# ---- what is parsed
-
-
 def paragraphs(folder: Path) -> list[str]:
-    """Texts of 60 words and a little more."""
-    found, sentences, words = [], [], 0
+    """Texts of slightly more than 60 words."""
+    texts, sentences, words = [], [], 0
     for sentence in Treebank.read(folder / "English-EWT" / "test.conllu.xz"):
         sentences.append(sentence.text)
         words += len(sentence)
         if words >= WORDS:
-            found.append(" ".join(sentences))
+            texts.append(" ".join(sentences))
             sentences, words = [], 0
-    return found
-
-
-# ---- the library
+    return texts
 
 
 def library(
     texts: Sequence[str], model: str, *, workers: int, seconds: float, batch: int, as_json: bool
 ) -> Library:
-    """The library in so many processes, which write CoNLL-U, or JSON with confidences."""
+    """Run the library in a number of processes that write CoNLL-U, or JSON with confidences."""
     with multiprocessing.get_context("spawn").Pool(workers) as pool:
         parts = [(texts, model, seconds, batch, as_json, start) for start in range(workers)]
         found = pool.starmap(_library, parts, chunksize=1)
@@ -153,7 +153,7 @@ def library(
 def _library(
     texts: Sequence[str], model: str, seconds: float, batch: int, as_json: bool, start: int
 ) -> tuple[int, float, float]:
-    """Paragraphs, seconds, seconds of processor time."""
+    """Paragraphs, seconds, CPU seconds."""
     nlp = load(model)
     options = ParseOptions(confidence=as_json)
 
@@ -173,12 +173,9 @@ def _library(
     return done, took, time.process_time() - cpu
 
 
-# ---- the service
-
-
 @contextlib.contextmanager
 def arcwise_service(model: str, workers: int) -> Iterator[tuple[str, Memory]]:
-    """``arcwise serve``, its address and its memory."""
+    """Start ``arcwise serve``; yields its address and its memory."""
     line = ["-m", "arcwise", "serve", "--port", "0", "--model", model, "--workers", str(workers)]
     with subprocess.Popen([sys.executable, *line], stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
@@ -189,7 +186,7 @@ def arcwise_service(model: str, workers: int) -> Iterator[tuple[str, Memory]]:
 
 @contextlib.contextmanager
 def udpipe_service(server: str, model: str, threads: int) -> Iterator[tuple[str, Memory]]:
-    """UDPipe's server, its address and its memory."""
+    """Start UDPipe's server; yields its address and its memory."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -205,7 +202,7 @@ def udpipe_service(server: str, model: str, threads: int) -> Iterator[tuple[str,
 
 @contextlib.contextmanager
 def watched(running: subprocess.Popen[Any]) -> Iterator[Memory]:
-    """The memory of a service, which is ended in the end."""
+    """Sample a service's memory, and terminate the service at the end."""
     memory, end = Memory(running.pid), threading.Event()
 
     def watch() -> None:
@@ -223,7 +220,7 @@ def watched(running: subprocess.Popen[Any]) -> Iterator[Memory]:
 
 
 def _memory(pid: int) -> float:
-    """Proportional memory of a process and its children, in MB."""
+    """PSS of a process and its children, in MB."""
     total = 0
     for one in _processes(pid):
         with contextlib.suppress(OSError):
@@ -242,9 +239,6 @@ def _cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-# ---- the table
-
-
 def loaded(
     service: Service,
     asked: tuple[str, str, Sequence[str]],
@@ -254,131 +248,149 @@ def loaded(
     closes: bool = False,
     rate: float | None = None,
 ) -> tuple[Load, str]:
-    """What comes of asking a service, and its memory. ``rate``: not on so many connections all the time, but so many requests a second, which come by themselves."""
+    """Put a service under load; returns the result and its memory.
+
+    ``rate``: requests per second of an open-loop load, instead of a fixed number of busy connections.
+    """
     with service as (address, memory):
         ask(address, *asked, connections=connections, seconds=2, closes=closes)
         memory.begin()
         cpu = memory.cpu()
         if rate is None:
-            found = ask(address, *asked, connections=connections, seconds=seconds, closes=closes)
+            result = ask(address, *asked, connections=connections, seconds=seconds, closes=closes)
         else:
-            found = arrive(address, *asked, rate=rate, seconds=seconds)
+            result = arrive(address, *asked, rate=rate, seconds=seconds)
         cpu = memory.cpu() - cpu
-    return replace(found, cpu_ms=1e3 * cpu / found.requests), memory.told()
+    return replace(result, cpu_ms=1e3 * cpu / result.requests), memory.summary()
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--seconds", type=float, default=60.0)
-    options.add_argument("--connections", type=int, default=64)
-    options.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
-    options.add_argument("--model", default="en")
-    options.add_argument("--udpipe", nargs=3, metavar=("SERVER", "MODEL", "NOTE"))
-    options.add_argument("--memory", action="store_true", help="the memory of the service alone")
-    given = options.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--model", default="en")
+    parser.add_argument("--udpipe", nargs=3, metavar=("SERVER", "MODEL", "NOTE"))
+    parser.add_argument("--memory", action="store_true", help="measure only the memory of the service")
+    options = parser.parse_args()
     if "ARCWISE_TREEBANKS" not in os.environ:
-        sys.exit("ARCWISE_TREEBANKS: is not set, expected a folder with English-EWT/test.conllu.xz")
+        sys.exit("ARCWISE_TREEBANKS: set it to a folder that contains English-EWT/test.conllu.xz")
     texts = paragraphs(Path(os.environ["ARCWISE_TREEBANKS"]))
-    if given.memory:
-        return told_memory(texts, given)
-    body = told(texts, measured(texts, given), given)
+    if options.memory:
+        return report_memory(texts, options)
+    body = report(texts, measured(texts, options), options)
     print(body)
-    other = given.model != "en"
-    name, title = (f"server-{given.model}", f" ({given.model})") if other else ("server", "")
-    write_section(name, f"A service under load{title}", body, module="server")
+    named = options.model != "en"
+    name, title = (f"server-{options.model}", f" ({options.model})") if named else ("server", "")
+    write_section(name, f"Service under load{title}", body, module="server")
 
 
-def told_memory(texts: Sequence[str], given: argparse.Namespace) -> None:
-    """The section on memory."""
+def report_memory(texts: Sequence[str], options: argparse.Namespace) -> None:
+    """Section about memory."""
     forms = "/process", FORM, [f"tokenizer=&tagger=&parser=&data={quote(text)}" for text in texts]
-    with arcwise_service(given.model, given.workers) as (address, memory):
-        found, _ = loaded(contextlib.nullcontext((address, memory)), forms, given.connections, given.seconds)
+    with arcwise_service(options.model, options.workers) as (address, memory):
+        result, _ = loaded(
+            contextlib.nullcontext((address, memory)), forms, options.connections, options.seconds
+        )
     body = (
-        f"`/process` on {given.connections} connections for {given.seconds:g} s, after 2 s of warming up, {given.workers} workers: {found.requests:,} requests, {found.errors} errors. "
-        f"Memory of all processes, shared parts once, looked at each second; what the calls of that moment work with is in it.\n\n"
-        + table(["model " + given.model, "median MB", "least", "most"], memory.windows())
+        f"`/process` on {options.connections} connections for {options.seconds:g} s, after 2 s of warm-up, "
+        f"{options.workers} workers: {result.requests:,} requests, {result.errors} errors. Memory of all "
+        f"processes, shared pages counted once (PSS), sampled every second; includes the working "
+        f"memory of calls in progress.\n\n"
+        + table(["model " + options.model, "median MB", "least", "most"], memory.windows())
     )
     print(body)
     write_section(
-        f"server-memory-{given.model}",
-        f"The memory of a service under load ({given.model})",
+        f"server-memory-{options.model}",
+        f"Memory of a service under load ({options.model})",
         body,
         module="server",
     )
 
 
-def measured(texts: Sequence[str], given: argparse.Namespace) -> list[list[str]]:
-    """The rows of the table."""
-    short = given.seconds / 4
+def measured(texts: Sequence[str], options: argparse.Namespace) -> list[list[str]]:
+    """Rows of the table."""
+    short = options.seconds / 4
 
     def directly(batch: int, *, as_json: bool = False) -> Library:
         return library(
-            texts, given.model, workers=given.workers, seconds=LIBRARY_SECONDS, batch=batch, as_json=as_json
+            texts,
+            options.model,
+            workers=options.workers,
+            seconds=LIBRARY_SECONDS,
+            batch=batch,
+            as_json=as_json,
         )
 
     def asked(
         seconds: float, connections: int, *what: Any, peer: bool = False, rate: float | None = None
     ) -> tuple[Load, str]:
         made = (
-            udpipe_service(*given.udpipe[:2], given.workers)
+            udpipe_service(*options.udpipe[:2], options.workers)
             if peer
-            else arcwise_service(given.model, given.workers)
+            else arcwise_service(options.model, options.workers)
         )
         return loaded(made, what, connections, seconds, closes=peer, rate=rate)
 
     forms = "/process", FORM, [f"tokenizer=&tagger=&parser=&data={quote(text)}" for text in texts]
     jsons = "/v1/parse", "application/json", [json.dumps({"text": text}) for text in texts]
     one, first, first_json = directly(1), directly(BATCH), directly(BATCH, as_json=True)
-    many, few = asked(given.seconds, given.connections, *forms), asked(short, FEW, *forms)
-    alone = {share: asked(short, given.connections, *forms, rate=share * many[0].rate) for share in ARRIVING}
-    parse = asked(short, given.connections, *jsons)
+    many, few = asked(options.seconds, options.connections, *forms), asked(short, FEW, *forms)
+    alone = {
+        share: asked(short, options.connections, *forms, rate=share * many[0].rate) for share in ARRIVING
+    }
+    parse = asked(short, options.connections, *jsons)
     best = max(first, directly(BATCH), key=lambda own: own.rate)
     best_json = max(first_json, directly(BATCH, as_json=True), key=lambda own: own.rate)
     rows = [
-        one.row("the library, a paragraph a call", best),
-        best.row(f"the library, {BATCH} paragraphs a call", best),
-        load_row(f"arcwise serve, `/process`, {given.seconds:g} s", many[0], best, many[1]),
+        one.row("library, one paragraph per call", best),
+        best.row(f"library, {BATCH} paragraphs per call", best),
+        load_row(f"arcwise serve, `/process`, {options.seconds:g} s", many[0], best, many[1]),
         load_row(f"arcwise serve, `/process`, {FEW} connections, {short:g} s", few[0], best, few[1]),
         *(
             load_row(
-                f"arcwise serve, `/process`, requests that come by themselves, {share:.0%} of its most, {short:g} s",
+                f"arcwise serve, `/process`, open loop at {share:.0%} of the maximum, {short:g} s",
                 own,
                 best,
                 memory,
             )
             for share, (own, memory) in alone.items()
         ),
-        best_json.row(f"the library, {BATCH} paragraphs a call, confidences, JSON", best_json),
+        best_json.row(f"library, {BATCH} paragraphs per call, confidences, JSON", best_json),
         load_row(f"arcwise serve, `/v1/parse`, {short:g} s", parse[0], best_json, parse[1]),
     ]
-    if not given.udpipe:
-        return [*rows, ["UDPipe's server", "not at hand", *[""] * 7]]
-    peer, memory = asked(short, given.connections, *forms, peer=True)
+    if not options.udpipe:
+        return [*rows, ["UDPipe's server", "not available", *[""] * 7]]
+    peer, memory = asked(short, options.connections, *forms, peer=True)
     return [*rows, load_row(f"UDPipe's server, `/process`, {short:g} s", peer, best, memory)]
 
 
-def told(texts: Sequence[str], rows: list[list[str]], given: argparse.Namespace) -> str:
-    """The section of RESULTS.md."""
+def report(texts: Sequence[str], rows: list[list[str]], options: argparse.Namespace) -> str:
+    """Section of RESULTS.md."""
     header = [
         "",
         "paragraphs/s",
-        "of the library",
-        "CPU ms each",
-        "of the library",
-        "median ms",
+        "of library throughput",
+        "CPU ms per paragraph",
+        "of library CPU efficiency",
+        "p50 ms",
         "p99 ms",
         "errors",
     ]
-    note = f" UDPipe's model: {given.udpipe[2]}." if given.udpipe else ""
-    client = "wrk, one thread" if shutil.which("wrk") else "a client of asyncio"
+    note = f" UDPipe's model: {options.udpipe[2]}." if options.udpipe else ""
+    client = "wrk, one thread" if shutil.which("wrk") else "an asyncio client"
     words = sum(len(text.split()) for text in texts) / len(texts)
     return (
-        f"Requests of one paragraph ({words:.0f} words between blanks), {given.connections} connections unless a row says otherwise, {given.workers} workers, model "
-        f"{given.model}; {client}, on the same cores. `/v1/parse` gives JSON with confidences and stands beside the library that does the same. CPU: processor time of the "
-        f"service, or of the library, for a paragraph. Memory: of all processes, shared parts once. Load of the machine in the five minutes before the end: "
-        f"{os.getloadavg()[1]:.1f}; this alone is about {given.workers + 1}. With {given.connections} connections that always wait for an answer the mean latency is {given.connections} / (requests a second), "
-        f"whatever the service does.{note}\n\n"
-        f"{table([*header, 'memory MB (after)'], rows)}"
+        f"Requests of one paragraph ({words:.0f} whitespace-separated words), {options.connections} "
+        f"connections unless a row says otherwise, {options.workers} workers, model {options.model}; "
+        f"{client}, on the same cores. `/v1/parse` returns JSON with confidences and is compared "
+        f"with the library doing the same. CPU: processor time of the service, or of the "
+        f"library, per paragraph. Memory: all processes, shared pages counted once (PSS). "
+        f"Load average of the last five minutes: {os.getloadavg()[1]:.1f}; this "
+        f"benchmark alone is about {options.workers + 1}. With {options.connections} "
+        f"busy connections the mean latency is {options.connections} / (requests "
+        f"per second) by Little's law, whatever the service "
+        f"does.{note}\n\n{table([*header, 'memory MB (after)'], rows)}"
     )
 
 

@@ -1,4 +1,6 @@
-"""A simulated annotator: looks at words one after the other and answers from the gold treebank, while a parser thinks along."""
+"""A simulated annotator: takes one word at a time and answers from the gold treebank, with parser
+suggestions.
+"""
 
 from __future__ import annotations
 
@@ -18,33 +20,33 @@ from arcwise.treebanks import Sentence
 
 Floats = npt.NDArray[np.float64]
 Order = Callable[[Posterior], Floats]
-"""What is to be had from looking at each word of a sentence, shape (n,): more comes first."""
+"""Value of asking for each word of a sentence, shape (n,); the highest comes first."""
 
 
 def least_sure(inferred: Posterior) -> Floats:
-    """1 - the probability of the proposed head."""
+    """1 - the probability of the suggested head."""
     return 1.0 - np.asarray(inferred.result.head_probability, np.float64)
 
 
 def gain(inferred: Posterior) -> Floats:
-    """Expected gain: what the answer settles, in nats."""
+    """Expected information gain of the answer, in nats."""
     weights = next(iter(inferred.weights.matrices()))
     return expected_gains(weights, inferred.marginals, inferred.trees, least=0.005).values
 
 
 def quick_gain(inferred: Posterior) -> Floats:
-    """The same without improbable answers, of which a parser that has learned little sees many."""
+    """Expected gain without improbable answers, of which a parser trained on little data proposes many."""
     weights = next(iter(inferred.weights.matrices()))
     return expected_gains(weights, inferred.marginals, inferred.trees, least=0.03).values
 
 
 ORDERS: dict[str, Order] = {"least sure word": least_sure, "expected gain": gain, "repairs": repair_order}
-"""The worklists that are compared, by the words that they name."""
+"""Worklists to compare, by name."""
 
 
 @dataclass
 class Session:
-    """One sentence while it is annotated: heads and labels are answered from the gold tree."""
+    """One sentence during annotation; heads and labels are answered from the gold tree."""
 
     scored: ScoredSentence
     gold: ArcDecisions
@@ -54,32 +56,32 @@ class Session:
 
     @classmethod
     def of(cls, assistant: Assistant, sentence: Sentence) -> Session:
-        """Nothing is decided yet. The annotator knows the tree of the sentence."""
+        """Start with nothing decided; the annotator knows the gold tree."""
         gold = ArcDecisions.of(sentence)
         scored = assistant.score(sentence)
         return cls(scored, gold, set(), scored.under(_answered(gold, set())))
 
     def __len__(self) -> int:
-        """The number of words."""
+        """Number of words."""
         return len(self.gold)
 
     @property
     def wrong(self) -> int:
-        """Heads of the tree as it stands (decided or proposed) that are wrong."""
+        """Number of wrong heads in the current tree (decided or suggested)."""
         return sum(head != right for head, right in zip(self.inferred.heads, self.gold.heads, strict=True))
 
     @property
     def open(self) -> list[int]:
-        """The words that nobody has looked at."""
+        """Words that were not inspected yet."""
         return [m for m in range(1, len(self) + 1) if m not in self.looked]
 
     @property
     def answers(self) -> ArcDecisions:
-        """What the annotator has said."""
+        """The annotator's decisions so far."""
         return _answered(self.gold, self.looked)
 
     def answer(self, word: int) -> bool:
-        """The annotator looks at a word (1..n) and says its head; whether that was another one than the proposed one."""
+        """Answer the head of a word (1..n); returns whether it differs from the suggestion."""
         decisive = self.inferred.heads[word - 1] != self.gold.heads[word - 1]
         self.looked.add(word)
         self.inferred = self.scored.under(_answered(self.gold, self.looked))
@@ -92,30 +94,32 @@ def _answered(gold: ArcDecisions, looked: set[int]) -> ArcDecisions:
 
 @dataclass(frozen=True)
 class Walk:
-    """What happened until so many heads were right."""
+    """Effort until the target share of heads was correct."""
 
     words: int
     looked: int
-    """Words that the annotator looked at."""
+    """Words that the annotator inspected."""
     decisive: int
-    """Answers that were another head than the one proposed."""
+    """Answers that differ from the suggested head."""
     errors_before: int
     errors_after: int
     """Wrong heads."""
 
     @property
     def share(self) -> float:
-        """Of all words, those that were looked at."""
+        """Share of all words that were inspected."""
         return self.looked / self.words
 
     @property
     def repaired(self) -> float:
-        """Errors repaired for each decisive answer."""
+        """Errors repaired per decisive answer."""
         return (self.errors_before - self.errors_after) / max(self.decisive, 1)
 
 
 def walk(sessions: Sequence[Session], order: Order, until: float) -> Walk:
-    """Look at the word that promises most, over all sentences, until the share ``until`` of all heads is right."""
+    """Inspect the most valuable word over all sentences until the share ``until`` of all heads is
+    correct.
+    """
     words = sum(map(len, sessions))
     wrong = before = sum(own.wrong for own in sessions)
     waiting: list[tuple[float, int, int]] = []
@@ -134,7 +138,7 @@ def walk(sessions: Sequence[Session], order: Order, until: float) -> Walk:
 
 
 def _push(waiting: list[tuple[float, int, int]], s: int, own: Session, order: Order) -> None:
-    """The most promising word of a sentence that was not looked at yet."""
+    """Push the most valuable uninspected word of a sentence."""
     if own.open:
         values = order(own.inferred)
         word = max(own.open, key=lambda m: float(values[m - 1]))
@@ -142,7 +146,9 @@ def _push(waiting: list[tuple[float, int, int]], s: int, own: Session, order: Or
 
 
 def until_sure(session: Session, order: Order, sure: float) -> None:
-    """Look at the words of one sentence, most promising first, until the parser is so sure of every head."""
+    """Inspect the words of one sentence, most valuable first, until the parser is confident about every
+    head.
+    """
     while True:
         doubtful = [m for m in session.open if session.inferred.result.head_probability[m - 1] < sure]
         if not doubtful:

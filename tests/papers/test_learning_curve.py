@@ -1,4 +1,5 @@
-"""The table of the learning curve: what is trained is told, and what an earlier run told stays where nothing better is at hand."""
+"""The table of the learning curve: what is trained is told, and what an earlier run told stays where nothing
+better is at hand."""
 
 import json
 import math
@@ -45,7 +46,7 @@ def test_each_parser_has_its_own_columns() -> None:
     ],
 )
 def test_more_draws_win(now: Point, before: Point, told: str) -> None:
-    better = now.or_rather(before)
+    better = now.merged_with(before)
     assert f"{better}, {better.seconds}" == told
 
 

@@ -109,10 +109,10 @@ def test_the_steps_of_a_training_of_spacy_are_told_by_its_own_lines(tmp_path: Pa
     ("figures", "told"),
     [
         ({"ended": True, "steps": 2600, "best_step": 1000}, "90 on a GPU"),
-        ({"ended": False}, "90 on a GPU, stopped then"),
+        ({"ended": False}, "90 on a GPU, stopped early"),
         (
             {"ended": False, "steps": 2600, "best_step": 2400},
-            "90 on a GPU, stopped then at step 2,600, the best at 2,400",
+            "90 on a GPU, stopped early at step 2,600, best at 2,400",
         ),
     ],
 )
