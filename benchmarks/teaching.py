@@ -1,11 +1,14 @@
-"""A greedy parser taught by a neural one: what the teacher's probabilities, its folds, and text without trees are worth.
+"""A greedy parser taught by a neural one: what the teacher's probabilities, its folds, and text without trees
+are worth.
 
     python -m benchmarks.teaching [--text FILE …] [--jobs N] [--report]
 
-The teacher is a neural parser of base size, trained on the treebank, on a GPU if there is one; so is a teacher for each of its folds
-(``--teacher-folds``). The students are greedy arc-eager parsers by their defaults. Forms and gold UPOS, subtypes of labels cut; the text (CoNLL-U,
-cut into words and tagged) has the tags that it comes with. What to take is chosen on dev; the test data see the choice and the parser without a teacher.
-Everything is kept in ~/.cache/arcwise/teaching (or ARCWISE_CACHE). Needs ARCWISE_TREEBANKS and, unless --report, torch.
+The teacher is a neural parser of base size, trained on the treebank, on a GPU if there is one; so is a
+teacher for each of its folds (``--teacher-folds``). The students are greedy arc-eager parsers by their
+defaults. Forms and gold UPOS, subtypes of labels cut; the text (CoNLL-U, cut into words and tagged) has the
+tags that it comes with. What to take is chosen on dev; the test data see the choice and the parser without a
+teacher. Everything is kept in ~/.cache/arcwise/teaching (or ARCWISE_CACHE). Needs ARCWISE_TREEBANKS and,
+unless --report, torch.
 """
 
 from __future__ import annotations
@@ -175,10 +178,15 @@ def main() -> None:
     found = [kept.cell(*cell_of(student, given.text)) for student in students]
     teacher = kept.cell("teacher", partial(train_teacher, None))
     about = (
-        f"{TREEBANK}, forms and gold UPOS, punctuation counted, label subtypes cut; a greedy arc-eager parser taught by a neural one of base size, "
-        f"which was trained in {teacher['seconds']:.0f} s on {teacher['device']} (`arcwise train --parser transition --teacher`). Gold share: how much of what is learned from a sentence of the treebank is its own tree. Folds: the teacher "
-        "is trained anew without each part, and tells of that part what it thinks of it. Test: of what is best on dev, and of the parser without a teacher. "
-        f"CPU seconds: of the student, the teacher's reading included; of {'; '.join(sorted({one['machine'] for one in found}))}.\n\n"
+        f"{TREEBANK}, forms and gold UPOS, punctuation counted, label subtypes cut; a greedy arc-eager "
+        "parser taught by a neural one of base size, "
+        f"which was trained in {teacher['seconds']:.0f} s on {teacher['device']} (`arcwise train --parser "
+        "transition --teacher`). Gold share: how much of what is learned from a sentence of the treebank is "
+        "its own tree. Folds: the teacher "
+        "is trained anew without each part, and tells of that part what it thinks of it. Test: of what is "
+        "best on dev, and of the parser without a teacher. "
+        "CPU seconds: of the student, the teacher's reading included; of "
+        f"{'; '.join(sorted({one['machine'] for one in found}))}.\n\n"
     )
     if given.text:
         words = sum(Treebank.read(path).word_count for path in given.text)

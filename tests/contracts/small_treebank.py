@@ -14,7 +14,8 @@ _SENTENCES = [
     "Mary/PROPN/2/nsubj saw/VERB/0/root Tom/PROPN/2/obj and/CCONJ/5/cc laughed/VERB/2/conj",
 ]
 _CROSSING = [
-    "A/DET/2/det hearing/NOUN/4/nsubj:pass is/AUX/4/aux:pass scheduled/VERB/0/root on/ADP/6/case taxes/NOUN/2/nmod today/ADV/4/advmod",
+    "A/DET/2/det hearing/NOUN/4/nsubj:pass is/AUX/4/aux:pass scheduled/VERB/0/root on/ADP/6/case "
+    "taxes/NOUN/2/nmod today/ADV/4/advmod",
     "What/PRON/4/obj did/AUX/3/aux you/PRON/5/nsubj buy/VERB/0/root think/VERB/4/ccomp",
 ]
 

@@ -1,6 +1,6 @@
-"""One engine: whatever way a question is asked, the answer is the same. Asked of the model that comes with arcwise, which is labelled
-and calibrated, on English of our own; of a model with latent clusters; of networks with random weights; and of a tiny transformer, where
-one can be made."""
+"""One engine: whatever way a question is asked, the answer is the same. Asked of the model that comes with
+arcwise, which is labelled and calibrated, on English of our own; of a model with latent clusters; of networks
+with random weights; and of a tiny transformer, where one can be made."""
 
 from __future__ import annotations
 
@@ -235,8 +235,9 @@ def test_the_fused_path_gives_what_scores_and_decoder_give(model, decode: str) -
 
 
 def test_decisions_make_everything_conditional_on_them(model) -> None:
-    """Every third word must not have the head that it has: what parses tell is P(head | that), from the marginals and from what
-    ``given`` makes of the same distribution; and smoothing goes by all heads, also those that are ruled out."""
+    """Every third word must not have the head that it has: what parses tell is P(head | that), from the
+    marginals and from what ``given`` makes of the same distribution; and smoothing goes by all heads, also
+    those that are ruled out."""
     parser, treebank = model
     assert parser.temperatures.smoothing > 0
     free = parser.parses(treebank)

@@ -1,4 +1,5 @@
-"""Alternatives, k best and probabilities of every kind of parser: what they say is what the distribution says, and no probability is above 1."""
+"""Alternatives, k best and probabilities of every kind of parser: what they say is what the distribution
+says, and no probability is above 1."""
 
 from __future__ import annotations
 
@@ -117,7 +118,8 @@ def test_k_best_trees_have_rank_and_probability(parser: Any) -> None:
 
 
 def test_no_probability_is_above_one(any_parser: Any) -> None:
-    """Of any decoder, at temperatures from nearly sure to nearly even; greedy heads that are no tree have probability 0."""
+    """Of any decoder, at temperatures from nearly sure to nearly even; greedy heads that are no tree have
+    probability 0."""
     decoders = any_parser.capabilities.decoders or (None,)
     parsers = [any_parser]
     if hasattr(any_parser, "with_temperatures"):

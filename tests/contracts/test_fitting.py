@@ -1,5 +1,5 @@
-"""Temperatures and smoothing are those that make right trees most probable: on trees drawn with known ones, and by the definition of the
-loss."""
+"""Temperatures and smoothing are those that make right trees most probable: on trees drawn with known ones,
+and by the definition of the loss."""
 
 from __future__ import annotations
 
@@ -142,8 +142,8 @@ def some_labels_as_wrong_as_can_be(heads: Treebank) -> Treebank:
 
 @pytest.mark.parametrize("start", [0.05, 1.0, 30.0])
 def test_labels_are_right_as_often_as_is_said(start: float) -> None:
-    """Whatever the likelihood says: here a fifth of the labels are as wrong as they can be, of which temperatures that make them likely
-    would doubt all others."""
+    """Whatever the likelihood says: here a fifth of the labels are as wrong as they can be, of which
+    temperatures that make them likely would doubt all others."""
     treebank = some_labels_as_wrong_as_can_be(treebank_of([Tree.from_heads([0] * WORDS)] * SENTENCES))
     parser = ScoredParser(FunctionScorer(labelled, NAMES))
     given = Temperatures(0.7, start)

@@ -1,4 +1,5 @@
-"""What a person wrote stays: kept columns, constraints of MISC and of Python, for every kind of parser; those that cannot say so in one line."""
+"""What a person wrote stays: kept columns, constraints of MISC and of Python, for every kind of parser; those
+that cannot say so in one line."""
 
 from __future__ import annotations
 

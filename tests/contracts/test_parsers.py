@@ -1,5 +1,5 @@
-"""What every parser promises, whatever it is inside: run over every trainer, system, tree class and labelled or not, over
-grammars and pipelines. What a parser can do it is asked (``capabilities``)."""
+"""What every parser promises, whatever it is inside: run over every trainer, system, tree class and labelled
+or not, over grammars and pipelines. What a parser can do it is asked (``capabilities``)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""What every scorer gets from the engine, whatever it is inside: a plain Python function as well as hashed weights."""
+"""What every scorer gets from the engine, whatever it is inside: a plain Python function as well as hashed
+weights."""
 
 from __future__ import annotations
 

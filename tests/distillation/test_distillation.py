@@ -138,7 +138,8 @@ def test_the_student_comes_nearer_to_the_teacher(trainer: str, teacher: GraphPar
 
 @pytest.mark.parametrize("trainer", ["log-linear", "softmax-margin"])
 def test_partial_trees_are_learned_as_without_a_teacher(trainer: str, teacher: GraphParser) -> None:
-    """A mixture of what is known of some words and what the teacher says of others is no distribution over trees."""
+    """A mixture of what is known of some words and what the teacher says of others is no distribution over
+    trees."""
     treebank = partial()
     distilled = Distillation(teacher).prepare(treebank, projective=False, single_root=True, labelled=True)
     names = distilled.soft_targets.label_names
@@ -156,7 +157,8 @@ def test_partial_trees_are_learned_as_without_a_teacher(trainer: str, teacher: G
 
 
 def test_a_log_linear_student_settles() -> None:
-    """What a teacher says of heads is what some distribution over trees says: so weights do not run away, however long one learns."""
+    """What a teacher says of heads is what some distribution over trees says: so weights do not run away,
+    however long one learns."""
     treebank = small_treebank(crossing=True)
     config = GraphConfig(trainer="log-linear", epochs=2, **SMALL)  # type: ignore[arg-type]
     unsure = GraphParser.train(small_treebank()[:4], config=config).with_temperatures(2.0, 2.0, 0.2)

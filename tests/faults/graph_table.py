@@ -1,4 +1,5 @@
-"""Planted faults of the graph-based parser: its trainers, its scorer, and the engine after scores. How to add one: ``table.py``."""
+"""Planted faults of the graph-based parser: its trainers, its scorer, and the engine after scores. How to add
+one: ``table.py``."""
 
 from __future__ import annotations
 

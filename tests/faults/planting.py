@@ -1,8 +1,8 @@
 """One native module that holds all planted faults, and the tests run with one of them.
 
-``native/`` is copied to ``build/faults/source``, where each place of the table becomes a choice at run time: ``arcwise_fault()`` is the
-number that the environment variable ``ARCWISE_FAULT`` names (0: no fault). The module is compiled once and kept; only
-files that changed since are compiled again.
+``native/`` is copied to ``build/faults/source``, where each place of the table becomes a choice at run time:
+``arcwise_fault()`` is the number that the environment variable ``ARCWISE_FAULT`` names (0: no fault). The
+module is compiled once and kept; only files that changed since are compiled again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ inline int arcwise_fault() {
 
 @dataclass(frozen=True)
 class Fault:
-    """``original`` stands once in ``file`` (under native/kernels); with ``faulty`` in its place, ``caught_by`` must fail.
+    """``original`` stands once in ``file`` (under native/kernels); with ``faulty`` in its place,
+    ``caught_by`` must fail.
 
     An original that ends with ; or } is one or more statements, any other an expression.
     """
@@ -62,7 +63,8 @@ class Place:
 
 
 def places(text: str, faults: Sequence[tuple[int, Fault]]) -> list[Place]:
-    """Where the faults of one file belong, from left to right. Several faults may share a place, but not a part of one."""
+    """Where the faults of one file belong, from left to right. Several faults may share a place, but not a
+    part of one."""
     found: dict[tuple[int, int], dict[int, str]] = defaultdict(dict)
     for number, fault in faults:
         times = text.count(fault.original)
@@ -99,7 +101,8 @@ def _statement(original: str, choices: dict[int, str]) -> str:
 
 
 def write_sources(faults: Sequence[Fault], folder: Path) -> None:
-    """``native/`` with the faults, under ``folder``; files that would not change are left alone, with their dates."""
+    """``native/`` with the faults, under ``folder``; files that would not change are left alone, with their
+    dates."""
     of_file: dict[str, list[tuple[int, Fault]]] = defaultdict(list)
     for number, fault in enumerate(faults, 1):
         of_file[f"native/kernels/{fault.file}"].append((number, fault))

@@ -1,4 +1,5 @@
-"""pytest plugin of the processes that tests/faults starts: puts the module with the faults in place, and tells what kind of failure there was."""
+"""pytest plugin of the processes that tests/faults starts: puts the module with the faults in place, and
+tells what kind of failure there was."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ sys.meta_path.insert(0, _FaultsFinder())  # type: ignore[arg-type]
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """An assertion that failed is what a planted fault must lead to; anything else is said to be something else."""
+    """An assertion that failed is what a planted fault must lead to; anything else is said to be something
+    else."""
     report = yield
     if call.excinfo is not None:
         caught = call.when == "call" and call.excinfo.errisinstance((AssertionError, pytest.fail.Exception))

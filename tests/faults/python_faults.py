@@ -13,7 +13,8 @@ from typing import Any
 
 @contextmanager
 def planted(module_name: str, function_name: str, old: str, new: str) -> Iterator[None]:
-    """Run a function (``Class.method`` for a method) with ``old``, which occurs once in it, replaced by ``new``.
+    """Run a function (``Class.method`` for a method) with ``old``, which occurs once in it, replaced by
+    ``new``.
 
     Only the code object changes, so the fault also takes effect where the function has been imported.
     """

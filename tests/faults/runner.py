@@ -1,7 +1,9 @@
-"""A process that has imported what tests need and forks itself for each planted fault: importing takes longer than most of the tests.
+"""A process that has imported what tests need and forks itself for each planted fault: importing takes longer
+than most of the tests.
 
-It reads requests from standard input, a line of JSON each (the number of the fault, arguments of pytest, the most seconds), and answers with a
-line of JSON (exit status, output). The number of the fault is read at its first use, so it must not be asked for before the fork.
+It reads requests from standard input, a line of JSON each (the number of the fault, arguments of pytest, the
+most seconds), and answers with a line of JSON (exit status, output). The number of the fault is read at its
+first use, so it must not be asked for before the fork.
 """
 
 from __future__ import annotations
@@ -16,8 +18,23 @@ import traceback
 from importlib import import_module
 from typing import Any
 
-WARM = ("numpy", "pytest", "_pytest.main", "_pytest.terminal", "_pytest.assertion.rewrite", "_pytest.python", "hypothesis", "hypothesis.strategies",
-        "arcwise.graph", "arcwise.transition", "arcwise.inference", "arcwise.induction", "arcwise.text", "arcwise.models", "arcwise.evaluation")  # fmt: skip
+WARM = (
+    "numpy",
+    "pytest",
+    "_pytest.main",
+    "_pytest.terminal",
+    "_pytest.assertion.rewrite",
+    "_pytest.python",
+    "hypothesis",
+    "hypothesis.strategies",
+    "arcwise.graph",
+    "arcwise.transition",
+    "arcwise.inference",
+    "arcwise.induction",
+    "arcwise.text",
+    "arcwise.models",
+    "arcwise.evaluation",
+)
 KILLED = -9
 
 

@@ -1,14 +1,20 @@
 """The table of planted faults. Each changes one place of a native trainer, and the named test must then fail.
 
-To add one: append a ``Fault`` to the list of its trainer (or start a new list, and add it to ``FAULTS``; those of the graph-based parser are in ``graph_table.py``):
+To add one: append a ``Fault`` to the list of its trainer (or start a new list, and add it to ``FAULTS``;
+those of the graph-based parser are in ``graph_table.py``):
 
-- ``name``: what goes wrong, in words; it is the id of the test (``pytest tests/faults -k "NAME"`` runs that one alone).
+- ``name``: what goes wrong, in words; it is the id of the test (``pytest tests/faults -k "NAME"`` runs that
+one alone).
 - ``file``: under native/kernels.
-- ``original``: text that stands once in the file, as it is there, line breaks too. Either an expression, or statements that end with
-  ``;`` or ``}``; not a declaration that later lines use (take the expression on its right side), nor anything the compiler must know
-  (``constexpr``, array sizes); its brackets are balanced. Several faults may have the same original; otherwise originals must not overlap.
-- ``faulty``: what stands there instead, an expression of a type that fits, or statements; ``""`` leaves statements out.
-- ``caught_by``: the pytest id of the test that must fail, with its parameters if it has any. It should take less than a second, and must
+- ``original``: text that stands once in the file, as it is there, line breaks too. Either an expression, or
+statements that end with
+  ``;`` or ``}``; not a declaration that later lines use (take the expression on its right side), nor anything
+  the compiler must know (``constexpr``, array sizes); its brackets are balanced. Several faults may have the
+  same original; otherwise originals must not overlap.
+- ``faulty``: what stands there instead, an expression of a type that fits, or statements; ``""`` leaves
+statements out.
+- ``caught_by``: the pytest id of the test that must fail, with its parameters if it has any. It should take
+less than a second, and must
   fail by an assertion.
 
 The first run compiles the native module at -O1 (a minute on two cores); later runs only files that changed.

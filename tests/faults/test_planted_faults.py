@@ -1,4 +1,5 @@
-"""Would the tests notice? Each fault of the table changes one place of a trainer, and a named test must then fail."""
+"""Would the tests notice? Each fault of the table changes one place of a trainer, and a named test must then
+fail."""
 
 from __future__ import annotations
 

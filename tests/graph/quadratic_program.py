@@ -12,8 +12,8 @@ Floats = npt.NDArray[np.float64]
 def smallest_change(differences: Floats, losses: Floats, start: Floats, C: float) -> Floats:
     """The w that minimises ½|w - start|² + C Σ ξ with w·d_i ≥ loss_i - ξ_i and ξ ≥ 0.
 
-    The change is a sum of differences d_i, so that only their span matters: w = start + Q u, where the columns of Q are a
-    basis of it. Variables are u and ξ, scaled so that the solver sees numbers near 1.
+    The change is a sum of differences d_i, so that only their span matters: w = start + Q u, where the
+    columns of Q are a basis of it. Variables are u and ξ, scaled so that the solver sees numbers near 1.
     """
     k = len(losses)
     touched = np.flatnonzero(differences.any(axis=0))

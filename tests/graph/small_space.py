@@ -122,7 +122,8 @@ def taught(case: Small, arcs: SoftTargets, weights: Floats | None = None) -> Sma
 
 
 def learned_classes(case: Small, enough: int = 0) -> tuple[list[list[int]], list[int]]:
-    """The labels and the longest arc of each class of arcs (tag of the head, tag of the modifier, direction), as learned."""
+    """The labels and the longest arc of each class of arcs (tag of the head, tag of the modifier, direction),
+    as learned."""
     case.table.learn_classes(case.data, restricted=case.config.restrict_labels, enough=enough)
     starts = case.table.label_starts
     labels = [case.table.label_ids[a:b].tolist() for a, b in pairwise(starts)]
@@ -168,7 +169,8 @@ def feature_counts(case: Small, threads: int = 1) -> tuple[int, int]:
 
 
 def parsing_scores(case: Small, weights: npt.NDArray[np.float32], s: int, temperature: float = 1.0) -> Floats:
-    """Shape (labels, n+1, n+1): the scores of a sentence, clusters summed out, as the parser has them: of every arc and label."""
+    """Shape (labels, n+1, n+1): the scores of a sentence, clusters summed out, as the parser has them: of
+    every arc and label."""
     margins = not case.config.trainer_kind.probabilistic
     scorer = native.GraphScorer(case.table, weights, temperature, temperature, margins=margins)
     batch = scorer.scores(case.data, threads=1)
@@ -268,7 +270,8 @@ def likelihood_trainer(
 def dual_trainer(
     case: Small, *, C: float, beta: float = 9.0, violators: int = 3
 ) -> native.ExponentiatedGradientTrainer:
-    """Exponentiated gradient over the trees of the configuration; without violators the paper's steps alone."""
+    """Exponentiated gradient over the trees of the configuration; without violators the paper's steps
+    alone."""
     return native.ExponentiatedGradientTrainer(
         table=case.table,
         data=case.data,
@@ -319,7 +322,8 @@ def averaged_of(trainer: native.MarginTrainer | native.LossTrainer) -> Floats:
 def objective(
     case: Small, weights: Floats, threads: int = 1, *, loss: str = "likelihood"
 ) -> tuple[float, Floats]:
-    """A loss of the treebank (minus the log likelihood), and its gradient by the weights. No sentence may be left out."""
+    """A loss of the treebank (minus the log likelihood), and its gradient by the weights. No sentence may be
+    left out."""
     computed = objective_of(case, threads, loss=loss)
     value, slope = computed(np.ascontiguousarray(weights[computed.places]))
     assert computed.skipped == 0

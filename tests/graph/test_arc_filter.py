@@ -1,5 +1,5 @@
-"""What the table learns of tags: which labels an arc between two of them may have, and how long it may be; and what becomes of
-arcs and labels that training never saw."""
+"""What the table learns of tags: which labels an arc between two of them may have, and how long it may be;
+and what becomes of arcs and labels that training never saw."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ def test_a_class_is_cut_only_where_enough_longer_arcs_were_there_to_choose_from(
 
 
 def test_what_is_not_seen_is_as_frequent_as_what_was_seen_once() -> None:
-    """Heads: the share of arcs that no other arc of their class is as long as. Labels: kinds / (seen + kinds)."""
+    """Heads: the share of arcs that no other arc of their class is as long as. Labels: kinds / (seen +
+    kinds)."""
     case = small("whole")
     arcs: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for s in range(len(case.treebank)):
@@ -118,9 +119,10 @@ def new_sentences(**options: object) -> tuple[Small, list[int], npt.NDArray[np.f
 def test_arcs_and_labels_never_seen_have_the_scores_that_make_them_improbable(
     clusters: int, temperature: float
 ) -> None:
-    """Arcs beyond reach share ``unseen`` of the probability of their word's best arc, and where scores were made by margins they lie as
-    far below it as any arc of the sentence below the best of its word; labels that their class was never seen with
-    ``novelty`` of that of the arc's best label, at most 5 %. Everything else has the sum of the weights of its features."""
+    """Arcs beyond reach share ``unseen`` of the probability of their word's best arc, and where scores were
+    made by margins they lie as far below it as any arc of the sentence below the best of its word; labels
+    that their class was never seen with ``novelty`` of that of the arc's best label, at most 5 %. Everything
+    else has the sum of the weights of its features."""
     case, reach, weights = new_sentences(trainer="latent" if clusters > 1 else "mira", clusters=clusters)
     starts, every = case.table.label_starts, len(case.alphabets.labels)
     beyond_arcs = other_labels = 0
@@ -160,7 +162,8 @@ def test_arcs_and_labels_never_seen_have_the_scores_that_make_them_improbable(
 
 
 def test_an_arc_of_a_class_never_seen_has_the_mass_of_one_arc() -> None:
-    """Its labels have scores much alike, and would have the mass of an arc each: all but the best one share 5 % of it at most."""
+    """Its labels have scores much alike, and would have the mass of an arc each: all but the best one share 5
+    % of it at most."""
     learned = small("tiny")
     learned_classes(learned, enough=10**6)  # everything is within reach
     case = with_treebank(learned, Treebank.from_string(conllu(NEW)))
@@ -186,7 +189,8 @@ def test_an_arc_of_a_class_never_seen_has_the_mass_of_one_arc() -> None:
 def lowered(
     case: Small, weights: npt.NDArray[np.float32], s: int, h: int, m: int, temperature: float
 ) -> npt.NDArray[np.float64]:
-    """By how much the labels of an arc of a class never seen are lowered: all but the one with the best state."""
+    """By how much the labels of an arc of a class never seen are lowered: all but the one with the best
+    state."""
     values = states_of(case, weights, s, h, m)
     if case.config.trainer_kind.probabilistic:
         return np.zeros(len(values))
@@ -218,7 +222,8 @@ def best_state(case: Small, weights: npt.NDArray[np.float32], s: int, h: int, m:
 
 @pytest.mark.parametrize("projective, single_root", TREE_CLASSES)
 def test_no_tree_of_the_class_has_the_probability_0(projective: bool, single_root: bool) -> None:
-    """Whatever training saw: with any labels, also around heads to be kept; and the best tree is the best of all of them."""
+    """Whatever training saw: with any labels, also around heads to be kept; and the best tree is the best of
+    all of them."""
     case, reach, weights = new_sentences(projective=projective, single_root=single_root)
     parser = parser_of(case, weights, temperature=0.5)
     trees = parser.distributions(case.treebank)

@@ -1,4 +1,5 @@
-"""Several sentences at the same time: what a batch learns is put together as it is defined, by any number of threads."""
+"""Several sentences at the same time: what a batch learns is put together as it is defined, by any number of
+threads."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def change_of_one(case: Small, update: str, weights: Floats, sentence: int) -> F
 
 
 def arranged(case: Small, order: npt.NDArray[np.int64], batch: int) -> list[npt.NDArray[np.int64]]:
-    """The batches of an order: in each window the longest sentences together, and so on; the one with the earliest sentence first."""
+    """The batches of an order: in each window the longest sentences together, and so on; the one with the
+    earliest sentence first."""
     lengths = np.diff(case.treebank.sentence_words.astype(np.int64))
     found: list[npt.NDArray[np.int64]] = []
     size = native.BATCH_WINDOW * batch
@@ -46,7 +48,8 @@ def arranged(case: Small, order: npt.NDArray[np.int64], batch: int) -> list[npt.
 
 
 def slow(case: Small, update: str, batch: int) -> tuple[Floats, Floats]:
-    """The weights after ``ORDER``, and their average over all steps: each change alone, their sum by the root of how many there are."""
+    """The weights after ``ORDER``, and their average over all steps: each change alone, their sum by the root
+    of how many there are."""
     weights = np.zeros(case.table.cells)
     path = [weights]
     for sentences in arranged(case, ORDER, batch):

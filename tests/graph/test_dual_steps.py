@@ -1,6 +1,8 @@
-"""Exponentiated gradient (Koo et al. 2007, figure 2) recomputed from scratch: its distributions by enumeration of all trees.
+"""Exponentiated gradient (Koo et al. 2007, figure 2) recomputed from scratch: its distributions by
+enumeration of all trees.
 
-Without violators the trainer makes the paper's steps alone; with them it also moves probability to single trees.
+Without violators the trainer makes the paper's steps alone; with them it also moves probability to single
+trees.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ CLEAR = 1e-7
 
 
 class DualTwin:
-    """The mixture of every sentence (θ of its smooth part, its trees with their shares), and all that follows from it."""
+    """The mixture of every sentence (θ of its smooth part, its trees with their shares), and all that follows
+    from it."""
 
     def __init__(self, case: Small, C: float, beta: float) -> None:
         self.C, self.sentences = C, twins(case)
@@ -99,7 +102,8 @@ class DualTwin:
         self.shares[s][taker] = self.shares[s].get(taker, 0.0) + part * most
 
     def move_shares(self, s: int) -> bool:
-        """To the worst violator, then between trees until they differ ten times less; whether every choice was clear."""
+        """To the worst violator, then between trees until they differ ten times less; whether every choice
+        was clear."""
         gains = self.gains(s)
         violator, second = np.argsort(-gains)[:2]
         rows = self.sentences[s].row_costs + self.sentences[s].features @ self.weights
@@ -148,10 +152,11 @@ def test_the_start_gives_gold_arcs_beta_and_others_nothing(
 
 
 def follow(twin: DualTwin, s: int, eta: float) -> tuple[float, int]:
-    """A step, taken back and shortened until the dual rises: the step η to begin with next time, and how many were taken back.
+    """A step, taken back and shortened until the dual rises: the step η to begin with next time, and how many
+    were taken back.
 
-    On the line from w to w' the dual is a parabola: its slope at w and its curvature |w' - w|² tell how far its top is. The
-    next η is as much longer or shorter, within bounds."""
+    On the line from w to w' the dual is a parabola: its slope at w and its curvature |w' - w|² tell how far
+    its top is. The next η is as much longer or shorter, within bounds."""
     for attempt in range(30):
         before, weights, theta = twin.dual, twin.weights, twin.theta[s]
         twin.step(s, eta)
@@ -193,7 +198,8 @@ def followed(case: Small, C: float, beta: float, count: int) -> tuple[list[int],
 @CLASSES
 @LABELLED
 def test_every_step_is_the_one_of_the_paper(labelled: bool, projective: bool, single_root: bool) -> None:
-    """One sentence at a time, each with a step η of its own. Steps that do not lower the dual are taken; with this C all are."""
+    """One sentence at a time, each with a step η of its own. Steps that do not lower the dual are taken; with
+    this C all are."""
     taken_back, _ = followed(tiny(labelled, projective, single_root), 0.002, 2.0, 3)
     assert max(taken_back) == 0
 
@@ -222,7 +228,8 @@ def test_steps_grow_up_to_a_bound(labelled: bool, projective: bool, single_root:
 def test_moves_go_from_the_worst_part_to_the_worst_violator_as_far_as_the_dual_rises(
     labelled: bool, projective: bool, single_root: bool, C: float, beta: float
 ) -> None:
-    """Every visit followed for as long as no choice is a matter of rounding: then weights, costs and dual are the twin's."""
+    """Every visit followed for as long as no choice is a matter of rounding: then weights, costs and dual are
+    the twin's."""
     case = tiny(labelled, projective, single_root)
     trainer, twin = dual_trainer(case, C=C, beta=beta, violators=1), DualTwin(case, C, beta)
     eta, same = np.full(len(case.treebank), 1 / C), 0

@@ -1,4 +1,5 @@
-"""Log-linear trainers against enumeration: values, one step of each optimiser, the prior, averages, the noise at the start."""
+"""Log-linear trainers against enumeration: values, one step of each optimiser, the prior, averages, the noise
+at the start."""
 
 from __future__ import annotations
 

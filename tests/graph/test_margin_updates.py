@@ -1,4 +1,5 @@
-"""Perceptron and MIRA, one update at a time: against enumerated trees and an independent quadratic program."""
+"""Perceptron and MIRA, one update at a time: against enumerated trees and an independent quadratic
+program."""
 
 from __future__ import annotations
 
@@ -33,14 +34,16 @@ def margins(twin: Twin, weights: Floats, others: list[int]) -> tuple[Floats, Flo
 
 
 def relative_error(found: Floats, wanted: Floats, start: Floats) -> float:
-    """|found - wanted| as a share of the step wanted, less what rounding to float32 takes; 0 where none is wanted and none was made."""
+    """|found - wanted| as a share of the step wanted, less what rounding to float32 takes; 0 where none is
+    wanted and none was made."""
     step = np.linalg.norm(wanted - start)
     beyond = np.maximum(np.abs(found - wanted) - np.finfo(np.float32).eps * np.abs(wanted), 0)
     return float(np.linalg.norm(beyond) / step) if step > 1e-9 else float(np.any(found != start))
 
 
 def starts(case: Small, *, C: float, seeds: int = 3, **options: Any) -> Iterator[tuple[Any, int]]:
-    """Trainers that have learned a little already, from different sentences, and the sentence to learn next."""
+    """Trainers that have learned a little already, from different sentences, and the sentence to learn
+    next."""
     for seed in range(seeds):
         trainer = margin_trainer(case, C=C, **options)
         random, count = np.random.default_rng(seed), len(case.treebank)
@@ -184,8 +187,8 @@ def test_the_perceptron_fills_unknown_heads_with_the_best_tree_around_the_known_
 
 
 def perceptron_steps(case: Small, *, partial: bool) -> int:
-    """Checks steps one by one against w + f(gold) - f(best); how many changed the weights (partial: of sentences in which a
-    head is unknown)."""
+    """Checks steps one by one against w + f(gold) - f(best); how many changed the weights (partial: of
+    sentences in which a head is unknown)."""
     every, changed = twins(case), 0
     for trainer, s in starts(case, update="perceptron", C=1.0, seeds=15):
         twin, before = every[s], weights_of(trainer)

@@ -1,4 +1,5 @@
-"""Exponentiated gradient reaches the optimum of the max-margin objective: primal and dual meet, on random problems of every kind."""
+"""Exponentiated gradient reaches the optimum of the max-margin objective: primal and dual meet, on random
+problems of every kind."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ NEAR = 1e-4
 
 
 def random_problem(seed: int) -> tuple[Small, float, float]:
-    """Up to six sentences of up to five words, of a random tree class, labelled or not; C from 0.001 to 10, and β."""
+    """Up to six sentences of up to five words, of a random tree class, labelled or not; C from 0.001 to 10,
+    and β."""
     random = np.random.default_rng(seed)
     projective, single_root, labelled = (bool(random.integers(2)) for _ in range(3))
     sentences = []
@@ -72,7 +74,8 @@ def test_primal_and_dual_meet_on_random_problems(hundred: int) -> None:
 
 @pytest.mark.parametrize("beta", [0.0, 8.0, 9.0, 12.0, 40.0])
 def test_two_sentences_of_two_words_meet_at_once(beta: float) -> None:
-    """θ = β on gold arcs makes other trees all but impossible at the start: at β = 9 about 1e-8, at β = 40 nothing at all."""
+    """θ = β on gold arcs makes other trees all but impossible at the start: at β = 9 about 1e-8, at β = 40
+    nothing at all."""
     bank = Treebank.from_string(conllu(["a/N/2/x b/V/0/root", "c/V/0/root d/N/1/x"]))
     case = small(bank, labelled=False, projective=False, single_root=True, trainer="eg")
     for C in (0.01, 0.1, 1.0):
@@ -102,7 +105,8 @@ def test_a_sentence_once_given_up_comes_back() -> None:
 @pytest.mark.parametrize("labelled", [True, False])
 @pytest.mark.parametrize("kind", ["heads", "labels", "roots"])
 def test_with_unknown_heads_or_labels_the_primal_is_an_objective(kind: str, labelled: bool) -> None:
-    """Unknown heads and labels are filled in before: the objective is that of whole trees, never below 0, nor below the dual."""
+    """Unknown heads and labels are filled in before: the objective is that of whole trees, never below 0, nor
+    below the dual."""
     whole = small_treebank()
     labels = whole.column("deprel")
     labels[1] = labels[4] = labels[-1] = "_"

@@ -1,4 +1,5 @@
-"""Features that the papers have beside those of every day: pairs of single values, prefixes, squeezed templates, many clusters."""
+"""Features that the papers have beside those of every day: pairs of single values, prefixes, squeezed
+templates, many clusters."""
 
 from __future__ import annotations
 

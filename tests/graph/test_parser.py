@@ -34,7 +34,10 @@ def blank(treebank: Treebank) -> Treebank:
 
 
 def test_everything_but_heads_and_labels_survives(parser: GraphParser) -> None:
-    text = "# a comment\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\t_\tADP\t_\t_\t_\t_\t_\tX=1\n2\tle\t_\tDET\t_\t_\t_\t_\t_\t_\n2.1\t_\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    text = (
+        "# a comment\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\t_\tADP\t_\t_\t_\t_\t_\tX=1\n"
+        "2\tle\t_\tDET\t_\t_\t_\t_\t_\t_\n2.1\t_\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    )
     parsed = parser.parse(Treebank.from_string(text))
     changed = [a for a, b in zip(text.split("\n"), parsed.text.split("\n"), strict=True) if a != b]
     assert [row.split("\t")[0] for row in changed] == ["1", "2"]
@@ -401,7 +404,8 @@ def test_training_with_development_data_fits_temperatures() -> None:
 
 
 def chains(count: int, seed: int) -> Treebank:
-    """Sentences in which nouns follow their adjectives and everything else follows the verb, short arcs and a few long ones."""
+    """Sentences in which nouns follow their adjectives and everything else follows the verb, short arcs and a
+    few long ones."""
     rng = np.random.default_rng(seed)
     sentences = []
     for _ in range(count):

@@ -1,4 +1,5 @@
-"""Graph-based trainers in parts: one part is plain training, several are the slow twin, wherever they are learned; gradients add up."""
+"""Graph-based trainers in parts: one part is plain training, several are the slow twin, wherever they are
+learned; gradients add up."""
 
 import os
 import signal

@@ -1,4 +1,5 @@
-"""What log-linear trainers learn from a teacher, against enumeration: the cross-entropy between tree distributions and its gradient."""
+"""What log-linear trainers learn from a teacher, against enumeration: the cross-entropy between tree
+distributions and its gradient."""
 
 from __future__ import annotations
 
@@ -62,7 +63,8 @@ class Teacher:
         return found
 
     def cross_entropy(self, weights: Floats, costs: Floats | float = 0.0) -> float:
-        """-Σ p(tree) log q(tree), clusters summed out of q; ``costs`` of trees are added to their scores in its Z."""
+        """-Σ p(tree) log q(tree), clusters summed out of q; ``costs`` of trees are added to their scores in
+        its Z."""
         values = self.twin.values(weights)
         log_z, total = log_sum(values + costs), 0.0
         for tree in range(len(values)):
@@ -72,7 +74,8 @@ class Teacher:
         return total
 
     def expected_costs(self) -> Floats:
-        """Of each tree: 1 for a wrong head and 1 for a wrong label of a word, on average over the teacher's trees."""
+        """Of each tree: 1 for a wrong head and 1 for a wrong label of a word, on average over the teacher's
+        trees."""
         twin = self.twin
         wrong = (twin.heads[:, None, :] != twin.heads[None]).sum(2)
         if twin.case.alphabets.labels:
@@ -230,7 +233,8 @@ def test_the_objective_of_many_sentences_is_the_sum_of_theirs() -> None:
 
 
 def own_and_foreign(case: Small, share: float) -> SoftTargets:
-    """Gold arcs with this share of their labels, the rest with a label that no arc of the student's can have."""
+    """Gold arcs with this share of their labels, the rest with a label that no arc of the student's can
+    have."""
     heads, labels, names = case.data.heads, case.data.labels, case.alphabets.labels
     words, foreign = np.arange(len(heads)), np.full(len(heads), len(names), np.int32)
     shares = np.repeat([share, 1 - share], len(heads))

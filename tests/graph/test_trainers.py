@@ -231,7 +231,8 @@ def primal(case: Small, weights: np.ndarray, C: float) -> float:
 
 
 def subgradient_descent(case: Small, C: float, steps: int) -> np.ndarray:
-    """Minimises the primal; the average of the later iterates (Lacoste-Julien et al. 2012: weights growing with t)."""
+    """Minimises the primal; the average of the later iterates (Lacoste-Julien et al. 2012: weights growing
+    with t)."""
     w = np.zeros(cells(case))
     average = w.copy()
     arcs = [features(case, s) for s in range(len(case.treebank))]
@@ -250,13 +251,15 @@ def test_after_some_mira_updates_the_margins_hold(update: str, projective: bool,
     trainer = margin_trainer(case, update=update, k=5, C=1e6)
     changed = [learn(case, trainer, [1], epoch=epoch)[1] for epoch in range(30)]
     assert changed[0] == 1
-    # Every wrong tree is now as far from the gold one as its loss: the trees that come nearest ask for no more change.
+    # Every wrong tree is now as far from the gold one as its loss: the trees that come nearest ask for no
+    # more change.
     assert changed[-1] == 0
 
 
 @pytest.mark.parametrize("projective", [True, False])
 def test_with_minimum_risk_mira_learns_from_the_tree_of_minimum_risk(projective: bool) -> None:
-    """Two updates by hand: the second one's loss is that of the minimum-risk tree under the weights of the first."""
+    """Two updates by hand: the second one's loss is that of the minimum-risk tree under the weights of the
+    first."""
     case = small(treebank_of(projective, True), projective=projective, labelled=False)
     trainer = margin_trainer(case, C=0.01, loss_augmented=False, minimum_risk=True)
     losses = []
@@ -321,7 +324,8 @@ def test_a_score_of_many_labels_is_the_sum_of_its_weights_too() -> None:
 
 
 def check_sums(case: Small, share: float, clusters: int, arcs: Sequence[tuple[int, int]]) -> None:
-    """That the scores of these arcs of the first sentence are sums of weights, of which so many are not zero."""
+    """That the scores of these arcs of the first sentence are sums of weights, of which so many are not
+    zero."""
     random = np.random.default_rng(2)
     weights = random.normal(0, 1, cells(case)).astype(np.float32)
     weights[random.random(cells(case)) >= share] = 0

@@ -1,4 +1,5 @@
-"""Word dropout of the online trainers: a word of frequency f is unknown with probability a / (a + f), seen in what is learned."""
+"""Word dropout of the online trainers: a word of frequency f is unknown with probability a / (a + f), seen in
+what is learned."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ LONG = "rare{0}/N/4/x some{0}/N/4/x often{0}/N/4/x go{0}/V/0/root"
 
 
 def words_of_known_frequency() -> Small:
-    """One feature an arc, the modifier's word with the head's tag: where its weight changes, the word was not dropped."""
+    """One feature an arc, the modifier's word with the head's tag: where its weight changes, the word was not
+    dropped."""
     rows = [LONG.format(0), LONG.format(1)]
     for number in (0, 1):
         rows += [f"some{number}/N/2/x runs/V/0/root"] * 2 + [f"often{number}/N/2/x runs/V/0/root"] * 9

@@ -1,7 +1,7 @@
 """The slow and obvious twin of trainers and decoders: every labelled tree of a short sentence, one by one.
 
-A *row* is an arc in one of its states (label and cluster). A tree is a row for every word. Nothing here is native but the
-features of a row, which ``small_space`` asks for.
+A *row* is an arc in one of its states (label and cluster). A tree is a row for every word. Nothing here is
+native but the features of a row, which ``small_space`` asks for.
 """
 
 from __future__ import annotations
@@ -139,8 +139,9 @@ class Twin:
         return int(np.argmax(np.where(self.agrees, self.values(weights), -np.inf)))
 
     def best(self, values: Floats, k: int = 1) -> tuple[list[int], float]:
-        """The k best trees of different heads, each with its best states, and how far the worst of them is above the next
-        (the smallest distance between any two neighbours, so that rounding cannot change the choice)."""
+        """The k best trees of different heads, each with its best states, and how far the worst of them is
+        above the next (the smallest distance between any two neighbours, so that rounding cannot change the
+        choice)."""
         found: dict[tuple[int, ...], int] = {}
         order = np.argsort(-values, kind="stable")
         for tree in order:

@@ -36,7 +36,8 @@ BITS = {"arc_bits": 12, "row_bits": 13}
 
 
 def noisy(sentences: int, seed: int = 0) -> Treebank:
-    """Sentences whose heads no parser can know for sure: a PP depends on the verb or on the noun, by chance."""
+    """Sentences whose heads no parser can know for sure: a PP depends on the verb or on the noun, by
+    chance."""
     rng = np.random.default_rng(seed)
     nouns, verbs = ["cats", "dogs", "men", "fish"], ["see", "eat", "know"]
     rows = []
@@ -45,7 +46,8 @@ def noisy(sentences: int, seed: int = 0) -> Treebank:
         head = "2" if rng.random() < 0.7 else "3"
         label = "obl" if head == "2" else "nmod"
         rows.append(
-            f"{a}/N/2/nsubj {verbs[rng.integers(0, 3)]}/V/0/root {b}/N/2/obj with/P/5/case {c}/N/{head}/{label}"
+            f"{a}/N/2/nsubj {verbs[rng.integers(0, 3)]}/V/0/root {b}/N/2/obj with/P/5/case "
+            f"{c}/N/{head}/{label}"
         )
     return Treebank.from_string(conllu(rows), source=f"noisy{seed}.conllu")
 

@@ -1,4 +1,5 @@
-"""Iterative parameter mixing: a cell becomes the mean of what the trainers made of it; of one trainer, it is what that made of it."""
+"""Iterative parameter mixing: a cell becomes the mean of what the trainers made of it; of one trainer, it is
+what that made of it."""
 
 from dataclasses import dataclass, field
 

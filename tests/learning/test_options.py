@@ -1,6 +1,8 @@
-"""Every option of every configuration, with every kind of value that it cannot have, at every door: Python, dictionary, TOML, command line.
+"""Every option of every configuration, with every kind of value that it cannot have, at every door: Python,
+dictionary, TOML, command line.
 
-The values come from the declarations, so a new option is tested by being declared, and one that declares nothing fails.
+The values come from the declarations, so a new option is tested by being declared, and one that declares
+nothing fails.
 """
 
 import ast
@@ -68,7 +70,8 @@ def test_every_configuration_is_here() -> None:
 
 
 def wrong_items(known: Declared) -> list[Any]:
-    """Values that the option (or an item of it) refuses: of other types, out of bounds, not among the choices."""
+    """Values that the option (or an item of it) refuses: of other types, out of bounds, not among the
+    choices."""
     if is_dataclass(known.base):
         return [3, "text"]
     if known.base is bool:

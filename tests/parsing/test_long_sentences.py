@@ -1,4 +1,5 @@
-"""Sentences longer than max_words: cut at the best places, parsed in pieces, and one sound tree at the end."""
+"""Sentences longer than max_words: cut at the best places, parsed in pieces, and one sound tree at the
+end."""
 
 from __future__ import annotations
 

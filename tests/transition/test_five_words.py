@@ -1,4 +1,5 @@
-"""All that five words allow: every state, move and tree of every system, against the exhaustive search of the twin."""
+"""All that five words allow: every state, move and tree of every system, against the exhaustive search of the
+twin."""
 
 import pytest
 
@@ -28,7 +29,8 @@ def test_states_trees_and_oracle_are_those_of_exhaustive_search(
 
 
 def trees_found_side_by_side(chosen: TransitionSystem) -> set[tuple[int, ...]]:
-    """The trees of the twin, after engine and twin went through all reachable states together, comparing moves and states."""
+    """The trees of the twin, after engine and twin went through all reachable states together, comparing
+    moves and states."""
     twin = Twin(chosen, N)
     waiting: list[tuple[State, TwinState]] = [(start(chosen, N, single_root=False), twin.start())]
     seen, trees = {twin.start()}, set()

@@ -33,7 +33,8 @@ def graphs_treebank(*sentences: str) -> Treebank:
 
 
 def by_search(arcs: set[tuple[int, int]], n: int) -> bool:
-    """Whether Sagae & Tsujii's system builds the graph: every sequence of its moves is tried, on a stack and a buffer."""
+    """Whether Sagae & Tsujii's system builds the graph: every sequence of its moves is tried, on a stack and
+    a buffer."""
 
     def walk(stack: tuple[int, ...], buffer: tuple[int, ...], made: frozenset[tuple[int, int]]) -> bool:
         if not stack and buffer == (0,):

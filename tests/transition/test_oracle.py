@@ -76,7 +76,8 @@ WIDE = [s for s in ALL if s.is_bottom_up and not s.many_heads and (s.capacity is
 @pytest.mark.parametrize("chosen", WIDE, ids=str)
 @pytest.mark.parametrize("n", [2, 3])
 def test_arcs_lost_are_counted_as_if_all_tokens_were_active(chosen: TransitionSystem, n: int) -> None:
-    """The cost of exploring in systems that are not arc-decomposable: from any state, after wrong moves too."""
+    """The cost of exploring in systems that are not arc-decomposable: from any state, after wrong moves
+    too."""
     twin, positive = Twin(chosen, n), 0
     for heads in every_tree(n):
         gold = gold_heads(list(heads))
@@ -89,8 +90,9 @@ def test_arcs_lost_are_counted_as_if_all_tokens_were_active(chosen: TransitionSy
 
 
 def arcs_lost(twin: Twin, state: TwinState, gold: tuple[int, ...], move: TwinMove) -> int:
-    """An arc takes its modifier away: lost are the arc to its gold head, unless that is gone, and those to gold children without a
-    head. A SHIFT loses what could have been had: 1 if a gold arc of the leftmost active token costs nothing now."""
+    """An arc takes its modifier away: lost are the arc to its gold head, unless that is gone, and those to
+    gold children without a head. A SHIFT loses what could have been had: 1 if a gold arc of the leftmost
+    active token costs nothing now."""
     if twin.system.transitions[move.transition].is_arc:
         head, modifier = twin.arc(move)
         wanted = gold[modifier - 1]

@@ -29,7 +29,8 @@ def trained(name: str, **changes: object) -> TransitionParser:
 def best_of_all_paths(
     parser: TransitionParser, data: native.TransitionData, state: State, *, all_labels: bool
 ) -> tuple[float, int]:
-    """The best score of any derivation and how many there are, by trying every move, with its best label or with each."""
+    """The best score of any derivation and how many there are, by trying every move, with its best label or
+    with each."""
     if state.is_final:
         return 0.0, 1
     scored = native.transition_scored_moves(parser.model.scorer, data, 0, state, all_labels)
@@ -77,7 +78,8 @@ def test_a_wide_beam_finds_the_best_derivation(name: str) -> None:
     ],
 )
 def test_a_wide_beam_finds_the_best_labelled_derivation(name: str, words: int, labels: int) -> None:
-    """With weights by chance, so that a label which is not the best of its arc may well lead to the best derivation."""
+    """With weights by chance, so that a label which is not the best of its arc may well lead to the best
+    derivation."""
     config = replace(SMALL, system=name)
     few = sentence_of(*[("Tom", "PROPN"), ("saw", "VERB"), ("birds", "NOUN")][:words])
     for seed in range(8):
@@ -92,7 +94,8 @@ def test_a_wide_beam_finds_the_best_labelled_derivation(name: str, words: int, l
 
 @pytest.mark.parametrize("name", [s.name for s in every_named() if not s.many_heads])
 def test_greedy_is_a_beam_of_one(name: str) -> None:
-    """The heap of easy-first and the in-place greedy loop make the moves that the best score of every state asks for."""
+    """The heap of easy-first and the in-place greedy loop make the moves that the best score of every state
+    asks for."""
     parser = trained(name)
     treebank = small_treebank(crossing=True)
     data = native.TransitionData(parser.model.scorer, treebank.layout, treebank.data)

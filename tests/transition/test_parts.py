@@ -1,4 +1,5 @@
-"""Transition-based training in parts: one part is plain training, several are the slow twin, wherever they are learned."""
+"""Transition-based training in parts: one part is plain training, several are the slow twin, wherever they
+are learned."""
 
 from functools import partial
 from pathlib import Path

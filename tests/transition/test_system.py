@@ -47,7 +47,8 @@ def test_a_system_survives_being_written_down(s: TransitionSystem) -> None:
 def test_a_system_from_toml(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(
-        'capacity = 3\nmax_distance = "unbounded"\n[[transition]]\nkind = "left-arc"\n[[transition]]\nkind = "shift"\n'
+        'capacity = 3\nmax_distance = "unbounded"\n'
+        '[[transition]]\nkind = "left-arc"\n[[transition]]\nkind = "shift"\n'
     )
     mine = system(str(path))
     assert mine.name == "mine"

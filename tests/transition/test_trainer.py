@@ -1,4 +1,5 @@
-"""The trainer against its slow twin and against the definitions: steps, update positions, exploration, dropout, averages."""
+"""The trainer against its slow twin and against the definitions: steps, update positions, exploration,
+dropout, averages."""
 
 from __future__ import annotations
 
@@ -133,7 +134,8 @@ def test_scores_are_sums_of_weights(name: str) -> None:
 
 
 def label_places(*, distance_in_labels: bool) -> tuple[set[int], set[int]]:
-    """The places of the label weights of the arc 1 ← 3, before and after word 2 is gone; of moves none is shared."""
+    """The places of the label weights of the arc 1 ← 3, before and after word 2 is gone; of moves none is
+    shared."""
     made = toy("non-projective(D=2)", words=3, sentences=1, distance_in_labels=distance_in_labels)
     moves = (1 << made.config.move_bits) * 4
     (sentence,) = made.sentences
@@ -173,7 +175,8 @@ def test_local_passive_aggressive_steps_are_those_of_the_twin(name: str, bound: 
 
 
 def first_choice(made: Toy) -> tuple[list[int], list[int], float]:
-    """Of the first state: the weights of the best right and of the best wrong move, and by how much the wrong one wins."""
+    """Of the first state: the weights of the best right and of the best wrong move, and by how much the wrong
+    one wins."""
     sentence = made.sentences[0]
     state = sentence.start()
     scores = {
@@ -189,8 +192,8 @@ def first_choice(made: Toy) -> tuple[list[int], list[int], float]:
 
 
 def one_choice(seed: int) -> Toy:
-    """Two words and one label: after the first arc of easy-first there is nothing left to choose. The table of moves is so small
-    that weights have several meanings."""
+    """Two words and one label: after the first arc of easy-first there is nothing left to choose. The table
+    of moves is so small that weights have several meanings."""
     return toy("easy-first", words=2, sentences=1, labels=1, seed=seed, spread=0.1, move_bits=6)
 
 
@@ -211,8 +214,8 @@ def test_one_perceptron_step_by_hand() -> None:
 
 @pytest.mark.parametrize("bound", [0.03, 100.0])
 def test_one_passive_aggressive_step_by_hand(bound: float) -> None:
-    """w + τ Δf with Δf = f(gold) − f(predicted) and τ = min(C, loss / ‖Δf‖²); with C out of the way, the margin is 1 after it,
-    also where both sides share weights."""
+    """w + τ Δf with Δf = f(gold) − f(predicted) and τ = min(C, loss / ‖Δf‖²); with C out of the way, the
+    margin is 1 after it, also where both sides share weights."""
     shared = 0
     for seed in range(12):
         made = one_choice(seed)
@@ -279,7 +282,8 @@ def test_passive_aggressive_steps_of_a_beam(rule: Any, bound: float) -> None:
 
 
 def test_the_gold_side_is_the_best_of_many_correct_derivations() -> None:
-    """Arc-standard has many derivations of a tree; the update goes towards the one that scores best, not the first."""
+    """Arc-standard has many derivations of a tree; the update goes towards the one that scores best, not the
+    first."""
     made = toy("arc-standard", seed=5, words=5, sentences=2)
     twin = made.twin(rule="max-violation", beam=8)
     learn_both(made, made.trainer("max-violation", beam=8), twin, epochs=2)
@@ -288,8 +292,9 @@ def test_the_gold_side_is_the_best_of_many_correct_derivations() -> None:
 @pytest.mark.parametrize("rule", ["early", "max-violation"])
 @pytest.mark.parametrize("name", ["arc-standard", "arc-eager", "bounded(K=3)", "easy-first", "hybrid"])
 def test_every_update_of_a_beam_is_valid(name: str, rule: str) -> None:
-    """w·f(gold) ≤ w·f(beam) at each update (Huang, Fayong & Guo 2012), also where a good derivation fell out of the beam early and
-    another one stayed. Weights are those of a few local epochs, disturbed before each sentence, so that this happens."""
+    """w·f(gold) ≤ w·f(beam) at each update (Huang, Fayong & Guo 2012), also where a good derivation fell out
+    of the beam early and another one stayed. Weights are those of a few local epochs, disturbed before each
+    sentence, so that this happens."""
     updates = 0
     for seed in range(4):
         made = toy(name, seed=seed, words=5, spread=0.0, sentences=12, labels=1)
@@ -368,7 +373,8 @@ def test_where_there_is_no_dynamic_oracle_nothing_is_explored() -> None:
 
 
 def ways_through(made: Toy, share: float) -> dict[tuple[bool, ...], np.ndarray]:
-    """Which of the parser's wrong moves are followed, in every possible way, and the weights after the sentence."""
+    """Which of the parser's wrong moves are followed, in every possible way, and the weights after the
+    sentence."""
     ways: dict[tuple[bool, ...], np.ndarray] = {}
     waiting: list[tuple[bool, ...]] = [()]
     while waiting:
@@ -385,7 +391,8 @@ def ways_through(made: Toy, share: float) -> dict[tuple[bool, ...], np.ndarray]:
 
 @pytest.mark.parametrize("share", [0.25, 0.9])
 def test_the_share_of_wrong_moves_that_are_followed(share: float) -> None:
-    """The weights after a sentence tell which wrong moves were followed (but for the last, after which nothing is learned)."""
+    """The weights after a sentence tell which wrong moves were followed (but for the last, after which
+    nothing is learned)."""
     made = toy("arc-eager", words=4, sentences=1, labels=1, seed=10)
     outcomes: list[np.ndarray] = []
     chances: list[float] = []
@@ -434,8 +441,8 @@ def test_exploration_begins_after_the_first_epoch() -> None:
 
 @pytest.mark.parametrize("amount", [0.5, 3.0])
 def test_the_share_of_words_taken_for_unknown(amount: float) -> None:
-    """a/(a+f) of the words of frequency f. One word a sentence, one choice a word, that of its label: its weights tell
-    whether the word was dropped."""
+    """a/(a+f) of the words of frequency f. One word a sentence, one choice a word, that of its label: its
+    weights tell whether the word was dropped."""
     counts = {"often": 9, "twice": 2, "once": 1}
     forms = [form for form, count in counts.items() for _ in range(count)]
     treebank = Treebank.from_string("".join(f"1\t{f}\t_\tA\t_\t_\t0\tx\t_\t_\n\n" for f in forms))
