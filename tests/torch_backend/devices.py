@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 import torch
 
-from arcwise.torch.backends import replaced
+from arcwise.torch.backends import override_backend
 from arcwise.torch.cpu import CpuBackend
 from arcwise.torch.cuda.backend import CudaBackend
 from torch_backend.emulated_gpu import COMPILER, EmulatedGpu
@@ -22,12 +22,12 @@ def using(name: str) -> Iterator[torch.device]:
     """``enumeration``: the twin that lists all trees (short sentences alone); ``cpu``: the native kernels; ``cuda``: a GPU; ``emulated``: the
     kernels of a GPU, compiled for the CPU."""
     if name == "enumeration":
-        with replaced("cpu", EnumerationBackend()):
+        with override_backend("cpu", EnumerationBackend()):
             yield torch.device("cpu")
     elif name == "emulated":
         if not COMPILER:
             pytest.skip("needs a C++ compiler")
-        with replaced("cpu", CudaBackend(EmulatedGpu(), CpuBackend())):
+        with override_backend("cpu", CudaBackend(EmulatedGpu(), CpuBackend())):
             yield torch.device("cpu")
     elif name == "cuda" and not torch.cuda.is_available():
         pytest.skip("needs a GPU")

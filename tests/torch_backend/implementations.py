@@ -93,7 +93,7 @@ class TensorTrees:
             [one, tree, empty],
             self.labels if tree.labels else None,
             size=self.words + 3,
-            device=self._trees._given.values.device,
+            device=self._trees._unconstrained.values.device,
         )
 
     @property

@@ -1,4 +1,7 @@
-"""Distributions over dependency trees as a PyTorch layer: differentiable, batched, on CPU and GPU. Needs torch."""
+"""Distributions over dependency trees as a PyTorch layer: differentiable, batched, on CPU and GPU.
+
+Needs torch.
+"""
 
 from typing import TYPE_CHECKING
 

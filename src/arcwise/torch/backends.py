@@ -1,4 +1,4 @@
-"""Which kernels compute for which device."""
+"""The backend of each device."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ from functools import cache
 
 import torch
 
-from arcwise.torch.on_the_cpu import OnTheCpu
 from arcwise.torch.padded import TreeBackend
 
-_replaced: dict[str, TreeBackend] = {}
+_overrides: dict[str, TreeBackend] = {}
 
 
 def backend_of(device: torch.device) -> TreeBackend:
-    """The kernels for tensors of a device: those of the CPU in C++, those of a GPU in CUDA. Where a device has none of its own, those of
-    the CPU, on copies, after one warning."""
-    if _replaced and device.type in _replaced:
-        return _replaced[device.type]
+    """Return the backend for tensors on a device: C++ on the CPU, CUDA on an NVIDIA GPU.
+
+    Other devices use the CPU, on copies, after one warning.
+    """
+    if _overrides and device.type in _overrides:
+        return _overrides[device.type]
     return _backend_of(device)
 
 
 @contextmanager
-def replaced(kind: str, backend: TreeBackend) -> Iterator[None]:
-    """Within, another backend computes for devices of this kind (``"cpu"``, ``"cuda"``): for tests."""
-    before = _replaced.get(kind)
-    _replaced[kind] = backend
+def override_backend(kind: str, backend: TreeBackend) -> Iterator[None]:
+    """Use another backend for devices of this kind (``"cpu"``, ``"cuda"``) inside the block, for tests."""
+    before = _overrides.get(kind)
+    _overrides[kind] = backend
     try:
         yield
     finally:
-        del _replaced[kind]
+        del _overrides[kind]
         if before is not None:
-            _replaced[kind] = before
+            _overrides[kind] = before
 
 
 @cache
@@ -43,11 +44,11 @@ def _backend_of(device: torch.device) -> TreeBackend:
         from arcwise.torch.cuda.backend import cuda_backend
 
         return cuda_backend(device.index or 0)
-    from arcwise.torch.cpu import CpuBackend
+    from arcwise.torch.cpu import CpuBackend, CpuFallback
 
     if kind == "cpu":
         return CpuBackend()
     warnings.warn(
         f"trees are computed on the CPU, not on {kind}: arcwise has no kernels for it", stacklevel=2
     )
-    return OnTheCpu(CpuBackend())
+    return CpuFallback(CpuBackend())

@@ -1,56 +1,71 @@
-"""``TreeCRF`` over tensors: the distribution over dependency trees as a layer, differentiable, on any device."""
+"""``TreeCRF``: distributions over dependency trees as a PyTorch layer, differentiable, on any device."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, cast, overload
 
 import torch
 from torch import Generator, Tensor
 from torch.distributions import Distribution, constraints, register_kl
+from torch.distributions.constraints import Constraint
 
 from arcwise.errors import InputError, NoTreeError
 from arcwise.inference.arguments import label_set, whole
 from arcwise.inference.constraints import Constraints
 from arcwise.inference.tree_class import NON_PROJECTIVE, PROJECTIVE
 from arcwise.torch import operators
-from arcwise.torch.constraint_masks import constrained
-from arcwise.torch.label_sums import MINUS_INFINITY, log_shares, weighted
+from arcwise.torch.constraint_masks import apply_constraints
+from arcwise.torch.label_sums import MINUS_INFINITY, log_label_probs, weighted
 from arcwise.torch.score_tensors import Lengths, ScoreTensors, score_tensors
-from arcwise.torch.tree_tensors import Trees, described, to_trees, word_mask
+from arcwise.torch.tree_tensors import Trees, describe, to_trees, word_mask
 
 INFINITY = float("inf")
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
 
-class TreeCRF(Distribution):
-    """The distribution over the dependency trees of each sentence of a batch: p(tree) ∝ exp(sum of the scores of its arcs).
+    TreesT = TypeVar("TreesT", bound=Tensor | Trees, default=Tensor | Trees)
+    """The type of trees: a tensor of heads, or ``Trees`` if the distribution has labels."""
+else:  # Python has defaults of type parameters since 3.13
+    from typing import TypeVar
 
-    ``scores`` is (…, N+1, N+1), padded to the longest sentence: ``scores[…, h, m]`` is the score of the arc h → m, word 0 is the root,
-    -inf forbids. ``lengths`` are the words of each sentence, 0 to N (None: all N); what lies in the padding, in column 0 and on the
-    diagonal is never read, nan neither. The leading dimensions are the ``batch_shape``, () for one sentence. Any float type; half and
-    bfloat16 are computed, and answered, in float32.
+    TreesT = TypeVar("TreesT")
 
-    ``labels``, a number of labels or a list of names: trees are labelled, and scores are (…, L, N+1, N+1), or with ``label_dim=-1``
-    (…, N+1, N+1, L). ``label_of_state``: the states of an arc are clusters of labels, and this list has the label of each; they are
-    summed out.
 
-    ``projective`` and ``single_root`` (exactly one arc leaves the root) say which trees there are. ``constraints``: ``Constraints``, one
-    for all sentences or a list with one or None for each; or a bool tensor of what may be, shaped as the scores or (…, N+1, N+1).
+class TreeCRF(Distribution, Generic[TreesT]):
+    """Distributions over the dependency trees of a batch of sentences: p(tree) ∝ exp(sum of arc scores).
 
-    ``log_partition``, ``log_prob``, ``entropy``, ``kl`` and ``cross_entropy`` can be differentiated twice, ``marginals`` and
-    ``label_marginals`` once more. Trees are int64 tensors of heads (…, N+1), -1 for the root and the padding; with labels ``Trees``.
-    Nothing waits for a GPU, and nothing is raised on account of a score, unless ``validate_args=True``: a sentence without a tree has
-    log Z -inf, marginals 0 and heads -1, one with nan or inf has nan and -1.
+    scores: shape (…, N+1, N+1), padded to the longest sentence, of any float type; ``scores[…, h, m]`` is the
+        score of the arc h → m, word 0 is the root, and -inf forbids. The leading dimensions are the
+        ``batch_shape``, () for one sentence. Padding, column 0 and the diagonal are never read, not even nan.
+        half and bfloat16 are computed, and returned, in float32.
+    lengths: the number of words of each sentence, 0 to N (default: all N).
+    projective, single_root: the class of trees (``single_root``: exactly one arc leaves the root).
+    labels: the number of labels, or their names. Trees are then labelled, and scores have the shape
+        (…, L, N+1, N+1), or with ``label_dim=-1`` (…, N+1, N+1, L).
+    label_of_state: the label of each state, if the states of an arc are clusters of labels; they are summed
+    out. constraints: ``Constraints``, one for all sentences or a list with one or None for each; or a bool
+    tensor of
+        what is allowed, shaped as the scores or (…, N+1, N+1).
+    validate_args: raise for invalid scores and for sentences without a tree, which synchronises with the GPU.
+        Otherwise a sentence without a tree has log Z -inf, marginals 0 and heads -1, and one with nan or inf
+        has nan and -1.
 
-    >>> scores = torch.tensor([[1.0, 2, 6, 1], [1, 1, 2, 1], [1, 8, 1, 4], [1, 1, 2, 1]]).log().requires_grad_()
+    ``log_partition`` can be differentiated three times; ``marginals``, ``label_marginals``, ``log_prob``,
+    ``entropy``, ``kl`` and ``cross_entropy`` twice. Trees are int64 tensors of heads (…, N+1), -1 for the
+    root and the padding; labelled trees are ``Trees``.
+
+    >>> weights = torch.tensor([[1.0, 2, 6, 1], [1, 1, 2, 1], [1, 8, 1, 4], [1, 1, 2, 1]])
+    >>> scores = weights.log().requires_grad_()
     >>> trees = TreeCRF(scores, projective=True, single_root=True)
     >>> trees.best()
     tensor([-1,  2,  0,  2])
     >>> trees.marginals[2, 3].item()
     0.881...
     >>> trees.log_prob(trees.best()).backward()
-    >>> scores.grad[2, 3].item()  # 1 less the marginal
+    >>> scores.grad[2, 3].item()  # 1 minus the marginal
     0.118...
     """
 
@@ -58,6 +73,34 @@ class TreeCRF(Distribution):
     has_rsample = False
     _validate_args = False
 
+    @overload
+    def __init__(
+        self: TreeCRF[Tensor],
+        scores: Tensor,
+        lengths: Lengths = None,
+        *,
+        projective: bool,
+        single_root: bool,
+        labels: None = None,
+        label_dim: int = -3,
+        label_of_state: Sequence[int] | Tensor | None = None,
+        constraints: Constraints | Sequence[Constraints | None] | Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: TreeCRF[Trees],
+        scores: Tensor,
+        lengths: Lengths = None,
+        *,
+        projective: bool,
+        single_root: bool,
+        labels: int | Sequence[str],
+        label_dim: int = -3,
+        label_of_state: Sequence[int] | Tensor | None = None,
+        constraints: Constraints | Sequence[Constraints | None] | Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None: ...
     def __init__(
         self,
         scores: Tensor,
@@ -74,7 +117,7 @@ class TreeCRF(Distribution):
         self.tree_class = (PROJECTIVE if projective else NON_PROJECTIVE)[bool(single_root)]
         self.labels = None if labels is None or isinstance(labels, int) else label_set(labels)
         count = labels if isinstance(labels, int) else None if self.labels is None else len(self.labels)
-        given, batch_shape = score_tensors(
+        batch, batch_shape = score_tensors(
             scores,
             lengths,
             self.tree_class,
@@ -83,240 +126,267 @@ class TreeCRF(Distribution):
             label_of_state=label_of_state,
         )
         self.scores = scores
-        self._given = given
-        self._scores = (
-            given if constraints is None else constrained(given, batch_shape, constraints, self.labels)
-        )
-        super().__init__(batch_shape, torch.Size([given.size]), validate_args=validate_args)
+        self._unconstrained = batch
+        if constraints is not None:
+            batch = apply_constraints(batch, batch_shape, constraints, self.labels)
+        self._scores = batch
+        super().__init__(batch_shape, torch.Size([batch.size]), validate_args=validate_args)
         if self._validate_args:
             self._check_scores()
 
     def __repr__(self) -> str:
-        trees = f"{'' if self.tree_class.projective else 'non-'}projective, {'one root' if self.tree_class.single_root else 'any roots'}"
+        trees = f"{'' if self.tree_class.projective else 'non-'}projective"
+        roots = "one root" if self.tree_class.single_root else "any roots"
         labels = f", {self.label_count} labels" if self.label_count else ""
-        return f"<TreeCRF {tuple(self.batch_shape)} over trees of up to {self._given.size - 1} words: {trees}{labels}>"
+        words = f"up to {self._scores.size - 1} words"
+        return f"<TreeCRF {tuple(self.batch_shape)} over trees of {words}: {trees}, {roots}{labels}>"
 
     @property
     def label_count(self) -> int | None:
-        """The number of labels, None without labels."""
-        dim = self._given.label_dim
-        return None if dim is None else self._given.values.shape[dim]
+        """The number of labels, or None."""
+        dim = self._unconstrained.label_dim
+        return None if dim is None else self._unconstrained.values.shape[dim]
 
     @property
     def lengths(self) -> Tensor:
-        """The words of each sentence, shape ``batch_shape``, int32."""
-        return self._given.lengths.clone().reshape(self.batch_shape)  # others may share ours
+        """The number of words of each sentence, shape ``batch_shape``, int32."""
+        return self._unconstrained.lengths.clone().reshape(self.batch_shape)  # a cached tensor may be shared
 
     @property
-    def support(self) -> Any:
-        """What a tree of the distribution is."""
+    def support(self) -> Constraint:
+        """The trees of the class, as a constraint of ``torch.distributions``."""
         return _Support(self)
 
-    def given(self, constraints: Constraints | Sequence[Constraints | None] | Tensor | None) -> TreeCRF:
-        """The same scores under these constraints (instead of earlier ones). The difference of the two ``log_partition`` is
-        the log probability that a tree obeys them."""
-        return self._like(self._given, self.batch_shape, constraints)
+    def given(
+        self, constraints: Constraints | Sequence[Constraints | None] | Tensor | None
+    ) -> TreeCRF[TreesT]:
+        """Condition on constraints, which replace earlier ones.
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> TreeCRF:
-        """The same with more leading dimensions."""
+        The difference of the two ``log_partition`` is the log probability that a tree obeys the constraints.
+        """
+        return self._like(self._unconstrained, self.batch_shape, constraints)
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> TreeCRF[TreesT]:
+        """Repeat the distribution along new leading dimensions."""
         shape = torch.Size(batch_shape)
         inner, repeats = prod(self.batch_shape), prod(shape)
         if inner == 0 or shape[len(shape) - len(self.batch_shape) :] != self.batch_shape:
             raise InputError(
                 f"batch_shape: found {tuple(shape)}, expected one that ends with {tuple(self.batch_shape)}"
             )
-        own = self._scores
+        batch = self._scores
         repeated = ScoreTensors(
-            own.values.repeat(repeats // inner, *[1] * (own.values.ndim - 1)),
-            own.label_dim,
-            own.lengths.repeat(repeats // inner),
-            own.trees,
-            own.spans * (repeats // inner),
+            batch.values.repeat(repeats // inner, *[1] * (batch.values.ndim - 1)),
+            batch.label_dim,
+            batch.lengths.repeat(repeats // inner),
+            batch.trees,
+            batch.spans * (repeats // inner),
         )
         return self._like(repeated, shape, None)
 
-    def _like(self, scores: ScoreTensors, batch_shape: torch.Size, known: Any) -> TreeCRF:
-        new = TreeCRF.__new__(TreeCRF)
+    def _like(self, scores: ScoreTensors, batch_shape: torch.Size, constraints: Any) -> TreeCRF[TreesT]:
+        new: TreeCRF[TreesT] = TreeCRF.__new__(TreeCRF)
         new.tree_class, new.labels = self.tree_class, self.labels
         new.scores = scores.values.reshape(*batch_shape, *scores.values.shape[1:])
-        new._given = scores
-        new._scores = scores if known is None else constrained(scores, batch_shape, known, self.labels)
+        new._unconstrained = new._scores = scores
+        if constraints is not None:
+            new._scores = apply_constraints(scores, batch_shape, constraints, self.labels)
         Distribution.__init__(new, batch_shape, self.event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
 
-    # ---- sums over all trees
-
     @property
     def log_partition(self) -> Tensor:
         """log Z = log Σ exp(score) over all trees, shape ``batch_shape``. O(n³)."""
-        return self._each(self._checked(self._scores.log_partition()))
+        return self._reshape(self._checked(self._scores.log_partition()))
 
     @property
     def marginals(self) -> Tensor:
-        """The probability of each arc, (…, N+1, N+1): each column of a word sums to 1, the rest is 0. O(n³)."""
+        """The probability of each arc, (…, N+1, N+1): a word's column sums to 1, the rest is 0. O(n³)."""
         self._checked_trees()
-        return self._each(self._scores.marginals())
+        return self._reshape(self._scores.marginals())
 
     @property
     def label_marginals(self) -> Tensor:
-        """The probability of each arc together with each label, labels where the scores have them."""
-        own, dim = self._scores, self._label_dim("label_marginals")
-        shares = log_shares(own.values, own.arcs, dim).exp()
-        return self._each(own.marginals().unsqueeze(dim) * shares)
+        """The probability of each arc with each label, shaped as the scores."""
+        batch, dim = self._scores, self._label_dim("label_marginals")
+        shares = log_label_probs(batch.values, batch.arcs, dim).exp()
+        return self._reshape(batch.marginals().unsqueeze(dim) * shares)
 
     def entropy(self) -> Tensor:
-        """H = log Z - Σ μ·score, in nats: how unsure the distribution is, of labels too if it has them."""
-        own = self._scores
+        """Return the entropy in nats, H = log Z - Σ μ·score; with labels, that of labelled trees."""
+        batch = self._scores
         total = self._head_entropy()
-        if own.label_dim is not None:
-            shares = log_shares(own.values, own.arcs, own.label_dim)
-            of_labels = -weighted(shares, shares).sum(own.label_dim)
-            total = total + _expected(own.wide_sums()[1], of_labels.double())
+        if batch.label_dim is not None:
+            shares = log_label_probs(batch.values, batch.arcs, batch.label_dim)
+            of_labels = -weighted(shares, shares).sum(batch.label_dim)
+            total = total + _expected(batch.wide_sums()[1], of_labels.double())
         return self._answer(total)
 
     def head_entropy(self) -> Tensor:
-        """The entropy of the trees, their labels left open, in nats."""
+        """Return the entropy of the unlabelled trees, in nats."""
         return self._answer(self._head_entropy())
 
     def _head_entropy(self) -> Tensor:
-        own = self._scores
-        log_z, arcs = own.wide_sums()
+        batch = self._scores
+        log_z, arcs = batch.wide_sums()
         self._checked(log_z)
-        return torch.where(log_z == MINUS_INFINITY, torch.nan, log_z - _expected(arcs, own.arcs.double()))
+        return torch.where(log_z == MINUS_INFINITY, torch.nan, log_z - _expected(arcs, batch.arcs.double()))
 
-    def cross_entropy(self, other: TreeCRF) -> Tensor:
-        """-Σ p(tree) log q(tree) = entropy + KL(self ‖ other), in nats; inf where ``other`` rules out a possible tree."""
+    def cross_entropy(self, other: TreeCRF[TreesT]) -> Tensor:
+        """Return -Σ p(tree) log q(tree) = entropy + KL(self ‖ other), in nats.
+
+        It is inf if ``other`` rules out a possible tree.
+        """
         return self.entropy() + self.kl(other)
 
-    def kl(self, other: TreeCRF) -> Tensor:
-        """KL(self ‖ other) = Σ p(tree) log(p(tree) / q(tree)), in nats; inf where ``other`` rules out a tree that is possible here, its
-        arcs having marginals above 0. ``torch.distributions.kl_divergence`` is the same."""
+    def kl(self, other: TreeCRF[TreesT]) -> Tensor:
+        """Return KL(self ‖ other) = Σ p(tree) log(p(tree) / q(tree)), in nats.
+
+        It is inf if ``other`` rules out an arc or label whose marginal here is above 0. The same as
+        ``torch.distributions.kl_divergence``.
+        """
         self._check_comparable(other)
-        own, theirs = self._scores, other._scores
-        log_z, arcs = own.wide_sums()
-        ruled_out = (arcs > 0) & (theirs.arcs == MINUS_INFINITY)
-        total = theirs.wide_log_partition() - log_z
-        total = total + _expected(arcs, own.arcs.double() - theirs.arcs.double(), ruled_out)
-        if own.label_dim is not None:
-            dim = own.label_dim
-            mine = log_shares(own.values, own.arcs, dim)
-            yours = log_shares(theirs.values, theirs.arcs, dim)
-            label_out = (mine.exp() > 0) & (yours == MINUS_INFINITY)
-            between = weighted(mine.masked_fill(label_out, MINUS_INFINITY), mine - yours).sum(dim)
+        p, q = self._scores, other._scores
+        log_z, arcs = p.wide_sums()
+        ruled_out = (arcs > 0) & (q.arcs == MINUS_INFINITY)
+        total = q.wide_log_partition() - log_z
+        total = total + _expected(arcs, p.arcs.double() - q.arcs.double(), ruled_out)
+        if p.label_dim is not None:
+            dim = p.label_dim
+            p_labels = log_label_probs(p.values, p.arcs, dim)
+            q_labels = log_label_probs(q.values, q.arcs, dim)
+            label_out = (p_labels.exp() > 0) & (q_labels == MINUS_INFINITY)
+            finite = p_labels.masked_fill(label_out, MINUS_INFINITY)
+            between = weighted(finite, p_labels - q_labels).sum(dim)
             total = total + _expected(arcs, between.double())
             ruled_out = ruled_out | ((arcs > 0) & label_out.any(dim))
         total = torch.where(ruled_out.flatten(1).any(1), INFINITY, total.clamp(min=0.0))
         return self._answer(torch.where(log_z == MINUS_INFINITY, torch.nan, total))
 
-    def _check_comparable(self, other: TreeCRF) -> None:
+    def _check_comparable(self, other: TreeCRF[TreesT]) -> None:
         if not isinstance(other, TreeCRF):
-            raise InputError(f"other: found {other!r}, expected a TreeCRF of arcwise.torch")
-        own, theirs = self._scores, other._scores
-        if own.values.shape != theirs.values.shape or own.label_dim != theirs.label_dim:
+            raise InputError(f"other: found {other!r}, expected a TreeCRF")
+        p, q = self._scores, other._scores
+        if p.values.shape != q.values.shape or p.label_dim != q.label_dim:
             raise InputError(
-                f"other: has scores of shape {tuple(theirs.values.shape)}, expected {tuple(own.values.shape)}"
+                f"other: has scores of shape {tuple(q.values.shape)}, expected {tuple(p.values.shape)}"
             )
         if self.tree_class not in other.tree_class:
             raise InputError(
-                f"other: its trees are {other.tree_class}, expected a class that holds all trees of {self.tree_class}"
+                f"other: its trees are {other.tree_class}, expected a class that holds all trees of "
+                f"{self.tree_class}"
             )
-        for at, wanted in enumerate(theirs.spans):
-            if not set(wanted) <= set(own.spans[at] if own.spans else ()):
+        for sentence, spans in enumerate(q.spans):
+            if not set(spans) <= set(p.spans[sentence] if p.spans else ()):
                 raise InputError(
-                    f"other: requires the subtrees {wanted}, expected none but those required here"
+                    f"other: requires the subtrees {spans}, expected none but those required here"
                 )
 
-    # ---- trees
-
     def log_prob(self, value: Tensor | Trees, *, complete: bool | None = None) -> Tensor:
-        """log p of trees (…, *batch_shape, N+1): heads, or ``Trees``. -1 stands for what is not known, a head or a label: the
-        probability is then that of all trees that agree. -inf for what is no tree of the distribution.
+        """Return log p of trees (…, *batch_shape, N+1): heads, or ``Trees``.
 
-        ``complete=True`` says that all heads are known, which spares a sum over trees (and on a GPU its memory).
-        """
+        -inf for trees outside the distribution.
+
+        -1 marks an unknown head or label: the probability is then that of all trees that agree with the rest.
+        ``complete=True`` promises that all heads are known, which saves a sum over trees (and its GPU
+        memory)."""
         log_z = self._checked(self._scores.wide_log_partition())[:, None]
         weights, shape = self._log_weights(value, complete)
-        found = torch.where(weights == MINUS_INFINITY, MINUS_INFINITY, (weights - log_z).clamp(max=0.0))
-        return found.transpose(0, 1).reshape(shape).to(self._scores.values.dtype)
+        log_p = torch.where(weights == MINUS_INFINITY, MINUS_INFINITY, (weights - log_z).clamp(max=0.0))
+        return log_p.transpose(0, 1).reshape(shape).to(self._scores.values.dtype)
 
     def score(self, value: Tensor | Trees, *, complete: bool | None = None) -> Tensor:
-        """The sum of the scores of the arcs of trees, -inf for what is no tree of the distribution. What is not known is summed out."""
+        """Return the sum of the arc scores of trees; unknown heads and labels (-1) are summed out.
+
+        -inf for trees outside the distribution.
+        """
         weights, shape = self._log_weights(value, complete)
         return weights.transpose(0, 1).reshape(shape).to(self._scores.values.dtype)
 
-    def best(self) -> Tensor | Trees:
-        """The tree with the highest score, each arc with its best label. O(n³) projective, O(n²) non-projective."""
+    def best(self) -> TreesT:
+        """Return the highest-scoring trees, each arc with its best label.
+
+        O(n³) projective, O(n²) non-projective.
+        """
         heads, values = operators.decode(self._scores.padded(self._scores.best_arcs))
         self._checked(values)
         return self._one_tree(heads)
 
     @property
-    def mode(self) -> Tensor | Trees:  # type: ignore[override]
-        """The same as ``best()``."""
+    def mode(self) -> TreesT:  # type: ignore[override]
+        """Alias of ``best()``, the name in ``torch.distributions``."""
         return self.best()
 
-    def k_best(self, k: int) -> Tensor | Trees:
-        """The k best trees that differ in their heads, each with its best labels, best first: (k, …, N+1). Where there are fewer,
-        all heads are -1."""
+    def k_best(self, k: int) -> TreesT:
+        """Return the k best trees that differ in heads, with their best labels, best first: (k, …, N+1).
+
+        If there are fewer trees, the remaining heads are -1.
+        """
         k = whole("k", k, 1, 2**31 - 1)
         heads, values = operators.k_best(self._scores.padded(self._scores.best_arcs), k)
         self._checked(values[:, 0])
         return self._trees(heads, torch.Size([k]))
 
-    def minimum_risk(self) -> Tensor | Trees:
-        """The tree with the most expected right heads, each arc with its best label (Smith & Smith 2007, section 4)."""
+    def minimum_risk(self) -> TreesT:
+        """Return the trees with the highest expected number of correct heads, each arc with its best label.
+
+        Minimum Bayes risk decoding (Smith & Smith 2007, section 4).
+        """
         return self._of_gains(self._scores.marginals())
 
-    def minimum_labelled_risk(self) -> Tensor | Trees:
-        """The tree with the most expected right arcs, an arc being right if its head and its label are."""
-        own = self._scores
-        if own.label_dim is None:
+    def minimum_labelled_risk(self) -> TreesT:
+        """Return the trees with the highest expected number of correct arcs: head and label both right."""
+        batch = self._scores
+        if batch.label_dim is None:
             return self.minimum_risk()
-        gains = own.marginals() * log_shares(own.values, own.arcs, own.label_dim).exp().amax(own.label_dim)
+        labels = log_label_probs(batch.values, batch.arcs, batch.label_dim)
+        gains = batch.marginals() * labels.exp().amax(batch.label_dim)
         return self._of_gains(gains)
 
-    def _of_gains(self, gains: Tensor) -> Tensor | Trees:
-        own = self._scores
-        possible = torch.where(own.arcs == MINUS_INFINITY, MINUS_INFINITY, gains).detach()
-        heads, values = operators.decode(own.padded(possible))
+    def _of_gains(self, gains: Tensor) -> TreesT:
+        batch = self._scores
+        possible = torch.where(batch.arcs == MINUS_INFINITY, MINUS_INFINITY, gains).detach()
+        heads, values = operators.decode(batch.padded(possible))
         self._checked(values)
         return self._one_tree(heads)
 
     def sample(  # type: ignore[override]
-        self, sample_shape: Any = torch.Size(), generator: Generator | None = None
-    ) -> Tensor | Trees:
-        """Trees drawn from the distribution, exactly: (*sample_shape, …, N+1). ``torch.manual_seed`` and ``generator`` rule them."""
+        self, sample_shape: Sequence[int] = torch.Size(), generator: Generator | None = None
+    ) -> TreesT:
+        """Draw exact samples, (*sample_shape, …, N+1), with torch's default generator or ``generator``."""
         shape = torch.Size(sample_shape)
         device = "cpu" if generator is None else generator.device
         seed = torch.randint(2**63 - 1, (), device=device, generator=generator)
-        own = self._scores
+        batch = self._scores
         self._checked_trees()
-        draws = operators.sample(own.padded(own.arcs.detach()), prod(shape), seed)
+        draws = operators.sample(batch.padded(batch.arcs.detach()), prod(shape), seed)
         return self._trees(draws.transpose(0, 1), shape, drawn=True, generator=generator)
 
     def to_trees(self, trees: Tensor | Trees) -> Any:
-        """What ``best``, ``k_best`` or ``sample`` gave, as ``arcwise.Tree``, in lists nested as the dimensions are."""
+        """Convert results of ``best``, ``k_best`` or ``sample`` to ``arcwise.Tree``, in lists nested as the
+        dimensions."""
         names = self.labels or tuple(str(number) for number in range(self.label_count or 0))
         return to_trees(trees, self.lengths.cpu(), names)
 
-    def _one_tree(self, heads: Tensor) -> Tensor | Trees:
-        """From heads (B, N+1), without gradient, to (*batch_shape, N+1), with the best labels."""
+    def _one_tree(self, heads: Tensor) -> TreesT:
+        """Turn heads (B, N+1), without gradient, into trees (*batch_shape, N+1) with the best labels."""
         if self._scores.label_dim is None:
-            return self._each(heads)
+            return cast(TreesT, self._reshape(heads))
         return self._trees(heads[:, None], torch.Size())
 
     def _trees(
         self, heads: Tensor, shape: torch.Size, *, drawn: bool = False, generator: Generator | None = None
-    ) -> Tensor | Trees:
-        """From heads (B, S, N+1) to (*shape, *batch_shape, N+1), with the best labels, or with drawn ones."""
-        own = self._scores
-        final = (*shape, *self.batch_shape, own.size)
+    ) -> TreesT:
+        """Turn heads (B, S, N+1) into trees (*shape, *batch_shape, N+1), with the best labels or sampled
+        ones."""
+        batch = self._scores
+        final = (*shape, *self.batch_shape, batch.size)
         heads = heads.detach()
-        if own.label_dim is None:
-            return heads.transpose(0, 1).reshape(final)
-        scores = own.label_scores(heads).detach()
-        if drawn:  # the highest of score + Gumbel noise is a draw from exp(score)
+        if batch.label_dim is None:
+            return cast(TreesT, heads.transpose(0, 1).reshape(final))
+        scores = batch.label_scores(heads).detach()
+        if drawn:  # Gumbel-max: the argmax of score + Gumbel noise is a sample from exp(score)
             noise = torch.empty_like(scores)
             if generator is None or generator.device == noise.device:
                 noise.exponential_(generator=generator)
@@ -324,49 +394,46 @@ class TreeCRF(Distribution):
                 noise.copy_(torch.empty(noise.shape, dtype=noise.dtype).exponential_(generator=generator))
             scores = scores - noise.log()
         labels = torch.where(heads >= 0, scores.argmax(-1), -1)
-        return Trees(heads.transpose(0, 1).reshape(final), labels.transpose(0, 1).reshape(final))
+        flat = (heads.transpose(0, 1).reshape(final), labels.transpose(0, 1).reshape(final))
+        return cast(TreesT, Trees(*flat))
 
     def _log_weights(self, value: Tensor | Trees, complete: bool | None) -> tuple[Tensor, torch.Size]:
-        """(B, S), and the shape of the answer."""
-        own = self._scores
+        """Return log weights (B, S), and the shape of the result."""
+        batch = self._scores
         heads, labels = value if isinstance(value, tuple) else (value, None)
-        if labels is not None and own.label_dim is None:
+        if labels is not None and batch.label_dim is None:
             raise InputError("value: found labels, but the distribution has none")
-        each = [
-            self._by_sentence(one, name)
-            for one, name in ((heads, "heads"), (labels, "labels"))
-            if one is not None
-        ]
+        tree_heads = self._by_sentence(heads, "heads")
+        tree_labels = None if labels is None else self._by_sentence(labels, "labels")
         shape = torch.Size(torch.broadcast_shapes(heads.shape[:-1], self.batch_shape))
-        return own.log_weights(each[0], each[1] if labels is not None else None, complete=complete), shape
+        return batch.log_weights(tree_heads, tree_labels, complete=complete), shape
 
     def _by_sentence(self, value: Any, name: str) -> Tensor:
-        """(*sample_shape, *batch_shape, N+1) as (B, S, N+1)."""
-        own = self._scores
+        """Reshape (*sample_shape, *batch_shape, N+1) to (B, S, N+1)."""
+        batch = self._scores
         wrong = not isinstance(value, Tensor) or value.is_floating_point() or value.dtype == torch.bool
-        if wrong or value.ndim < 1 or value.shape[-1] != own.size:
+        if wrong or value.ndim < 1 or value.shape[-1] != batch.size:
+            expected = ", ".join(map(str, (*self.batch_shape, batch.size)))
             raise InputError(
-                f"{name}: found {described(value)}, expected whole numbers of shape (…, {', '.join(map(str, (*self.batch_shape, own.size)))})"
+                f"{name}: found {describe(value)}, expected whole numbers of shape (…, {expected})"
             )
         shape = torch.broadcast_shapes(value.shape[:-1], self.batch_shape)
-        flat = value.long().expand(*shape, own.size).reshape(-1, len(own.values), own.size)
-        return flat.transpose(0, 1).to(own.values.device)
-
-    # ---- answers and checks
+        flat = value.long().expand(*shape, batch.size).reshape(-1, len(batch.values), batch.size)
+        return flat.transpose(0, 1).to(batch.values.device)
 
     def _label_dim(self, name: str) -> int:
         if self._scores.label_dim is None:
             raise InputError(f"{name}: the distribution has no labels, expected labels=")
         return self._scores.label_dim
 
-    def _each(self, values: Tensor) -> Tensor:
+    def _reshape(self, values: Tensor) -> Tensor:
         dims = len(self._batch_shape)
         if dims < 2:
             return values if dims else values.squeeze(0)
         return values.reshape((*self.batch_shape, *values.shape[1:]))
 
     def _answer(self, values: Tensor) -> Tensor:
-        return self._each(values.to(self._scores.values.dtype))
+        return self._reshape(values.to(self._scores.values.dtype))
 
     def _checked_trees(self) -> None:
         if self._validate_args:
@@ -375,54 +442,61 @@ class TreeCRF(Distribution):
     def _checked(self, log_z: Tensor) -> Tensor:
         if self._validate_args and bool((log_z == MINUS_INFINITY).any()):
             sentence = int(log_z.argmin())
+            words = int(self._scores.lengths[sentence])
             raise NoTreeError(
-                f"scores: no tree of this class exists over the {int(self._scores.lengths[sentence])} words of sentence {sentence}: "
+                f"scores: no tree of this class exists over the {words} words of sentence {sentence}: "
                 "too many arcs are forbidden (-inf)"
             )
         return log_z
 
     def _check_scores(self) -> None:
-        own = self._given
-        if bool(((own.lengths < 0) | (own.lengths >= own.size)).any()):
+        batch = self._unconstrained
+        if bool(((batch.lengths < 0) | (batch.lengths >= batch.size)).any()):
             raise InputError(
-                f"lengths: found {own.lengths.tolist()}, expected numbers from 0 to {own.size - 1}"
+                f"lengths: found {batch.lengths.tolist()}, expected numbers from 0 to {batch.size - 1}"
             )
-        words = word_mask(own.lengths, own.size)
-        heads = words | (torch.arange(own.size, device=words.device) == 0)
+        words = word_mask(batch.lengths, batch.size)
+        heads = words | (torch.arange(batch.size, device=words.device) == 0)
         read = heads[:, :, None] & words[:, None, :]
-        read &= ~torch.eye(own.size, dtype=torch.bool, device=words.device)
-        wrong = read & ~(own.arcs < INFINITY)
+        read &= ~torch.eye(batch.size, dtype=torch.bool, device=words.device)
+        wrong = read & ~(batch.arcs < INFINITY)
         if bool(wrong.any()):
             b, h, m = wrong.nonzero()[0].tolist()
+            score = batch.arcs[b, h, m].item()
             raise InputError(
-                f"scores: found {own.arcs[b, h, m].item()} for the arc {h} → {m} of sentence {b}, expected a number or -inf"
+                f"scores: found {score} for the arc {h} → {m} of sentence {b}, expected a number or -inf"
             )
 
 
 class _Support(constraints.Constraint):
-    """Trees of the class of a distribution."""
+    """The trees of a distribution's class."""
 
     is_discrete = True
     event_dim = 1
 
-    def __init__(self, of: TreeCRF) -> None:
-        self._of = of
+    def __init__(self, distribution: TreeCRF[Any]) -> None:
+        self._distribution = distribution
         super().__init__()
 
     def check(self, value: Any) -> Tensor:
         heads = value[0] if isinstance(value, tuple) else value
-        own = self._of._scores
-        good = operators.are_trees(self._of._by_sentence(heads, "value"), own.lengths, own.trees)
-        shape = torch.broadcast_shapes(heads.shape[:-1], self._of.batch_shape)
+        batch = self._distribution._scores
+        good = operators.are_trees(
+            self._distribution._by_sentence(heads, "value"), batch.lengths, batch.trees
+        )
+        shape = torch.broadcast_shapes(heads.shape[:-1], self._distribution.batch_shape)
         return good.transpose(0, 1).reshape(shape)
 
 
 def _expected(arcs: Tensor, values: Tensor, without: Tensor | None = None) -> Tensor:
-    """Σ μ · value of each sentence; arcs of probability 0 count nothing, whatever their value."""
+    """Return Σ μ · value of each sentence.
+
+    An arc of probability 0 adds 0, even if its value is inf or nan.
+    """
     counted = arcs > 0 if without is None else (arcs > 0) & ~without
     return (arcs * torch.where(counted, values, 0.0)).flatten(1).sum(1)
 
 
 @register_kl(TreeCRF, TreeCRF)
-def _kl(p: TreeCRF, q: TreeCRF) -> Tensor:
+def _kl(p: TreeCRF[Any], q: TreeCRF[Any]) -> Tensor:
     return p.kl(q)

@@ -1,4 +1,5 @@
-"""What a call needs not do where nobody traces, compiles or transforms it: on a GPU, that is most of the time of a small batch."""
+"""Shortcuts for calls that torch does not trace, compile or transform: they dominate small batches on a
+GPU."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from torch import Tensor
 
 
 def is_plain(tensor: Tensor) -> bool:
-    """Whether the tensor is memory that kernels may read now: no tracer, no mode and no transform of torch has to see what is done to it."""
+    """Return whether kernels may read the tensor's memory now: no tracer, mode or transform of torch is
+    active."""
     return not torch.compiler.is_compiling() and (
         type(tensor) is Tensor
         and not tensor.is_neg()
@@ -20,35 +22,37 @@ def is_plain(tensor: Tensor) -> bool:
 
 
 def in_inference_mode() -> bool:
-    """Whether what is made now can never have a gradient."""
+    """Return whether results of this moment can never have a gradient."""
     return not torch.compiler.is_compiling() and torch.is_inference_mode_enabled()
 
 
 def constant_lengths(values: Tensor, words: int) -> Tensor:
-    """(B,), int32, on the device of (B, …): so many words for each sentence. It may be shared: nobody writes to it."""
+    """Return ``words`` for each sentence, (B,), int32, on the device of ``values``.
+
+    Shared, so never write to it.
+    """
     device = values.device
     if not is_plain(values):
         return torch.full((values.shape[0],), words, dtype=torch.int32, device=device)
     stream = 0
     if values.is_cuda:
-        if (
-            torch.cuda.is_current_stream_capturing()
-        ):  # its memory would be filled when the graph runs, not now
+        # While a CUDA graph is captured, the fill would run with the graph, not now.
+        if torch.cuda.is_current_stream_capturing():
             return torch.full((values.shape[0],), words, dtype=torch.int32, device=device)
         stream = torch._C._cuda_getCurrentRawStream(device.index)
-    return _kept_lengths(device, stream, values.shape[0], words)
+    return _cached_lengths(device, stream, values.shape[0], words)
 
 
 @lru_cache(maxsize=256)
-def _kept_lengths(device: torch.device, stream: int, count: int, words: int) -> Tensor:
-    """One for each stream: what is launched on it comes after what fills the tensor."""
+def _cached_lengths(device: torch.device, stream: int, count: int, words: int) -> Tensor:
+    """Cache per stream: whatever is launched on the stream comes after the fill."""
     with torch.inference_mode(False):
         return torch.full((count,), words, dtype=torch.int32, device=device)
 
 
 def no_spans(values: Tensor) -> tuple[Tensor, Tensor]:
-    """The span tensors of a batch without spans: both are empty."""
-    return _kept_no_spans(values.device) if is_plain(values) else _no_spans(values.device)
+    """Return the two empty span tensors of a batch without spans."""
+    return _cached_no_spans(values.device) if is_plain(values) else _no_spans(values.device)
 
 
 def _no_spans(device: torch.device) -> tuple[Tensor, Tensor]:
@@ -57,6 +61,6 @@ def _no_spans(device: torch.device) -> tuple[Tensor, Tensor]:
 
 
 @lru_cache(maxsize=64)
-def _kept_no_spans(device: torch.device) -> tuple[Tensor, Tensor]:
+def _cached_no_spans(device: torch.device) -> tuple[Tensor, Tensor]:
     with torch.inference_mode(False):
         return _no_spans(device)

@@ -1,13 +1,12 @@
-"""Losses on score tensors, one value a sentence: (scores, what is known of the right tree) → value, with gradients.
+"""Differentiable losses on score tensors: one value per sentence, from scores and a (partial) gold tree.
 
-The definitions are those of ``native/kernels/inference/tree_loss.hpp``: a loss is the difference of two terms, one over all trees, one over
-the trees that agree with what is known. Heads, labels and states that are unknown are summed or maximised out in both. A sentence
-without a tree that agrees has the loss inf, and the gradient 0.
+The definitions are those of ``native/kernels/inference/tree_loss.hpp``: a loss is the difference of two
+terms, one over all trees, and one over the trees that agree with the gold annotation. Unknown heads, labels
+and states are summed or maximised out in both. If no tree agrees, the loss is inf and the gradient 0.
 
-All take ``scores`` (…, N+1, N+1), ``heads`` (…, N+1) and ``lengths`` (…); with ``label_dim`` labelled scores, (…, L, N+1, N+1) for -3 or
-(…, N+1, N+1, L) for -1, and ``labels`` (…, N+1). -1 in ``heads`` and ``labels`` means not known. ``label_of_state``: as in
-``TreeCRF``.
-"""
+All take ``scores`` (…, N+1, N+1), ``heads`` (…, N+1) and ``lengths`` (…). With ``label_dim``, scores are
+labelled, (…, L, N+1, N+1) for -3 or (…, N+1, N+1, L) for -1, and ``labels`` is (…, N+1). -1 in ``heads`` and
+``labels`` marks unknown ones. ``label_of_state``: as in ``TreeCRF``."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ from arcwise.inference.tree_class import TreeClass
 from arcwise.torch import operators
 from arcwise.torch.label_sums import MINUS_INFINITY, log_sum
 from arcwise.torch.score_tensors import Lengths, ScoreTensors, score_tensors, with_values
-from arcwise.torch.tree_tensors import described
+from arcwise.torch.tree_tensors import describe
 
 INFINITY = float("inf")
 Labels: TypeAlias = Sequence[int] | Tensor | None
@@ -41,16 +40,17 @@ def log_likelihood(
     label_of_state: Labels = None,
     complete: bool | None = None,
 ) -> Tensor:
-    """The loss -log P(what is known) ≥ 0 (Koo et al. 2007; partial trees and latent states: Smith & Smith 2007, section 5).
+    """Return the negative log-likelihood of the gold annotation, at least 0.
 
-    ``complete=True`` says that all heads are known, which spares a sum over trees (on the CPU that is found out).
+    Koo et al. 2007; for partial trees and latent states Smith & Smith 2007, section 5. ``complete=True``
+    promises that all heads are known, which saves a sum over trees (on the CPU this is detected).
 
     >>> log_likelihood(torch.zeros(3, 3), torch.tensor([-1, 2, 0]), projective=True, single_root=True).item()
     0.693...
     """
     trees = TreeClass(projective=projective, single_root=single_root)
-    known = _known(scores, heads, labels, lengths, trees, label_dim, label_of_state, log_sum)
-    return known.answer(known.scores.wide_log_partition(), known.log_weight(complete))
+    gold = _gold(scores, heads, labels, lengths, trees, label_dim, label_of_state, log_sum)
+    return gold.loss(gold.scores.wide_log_partition(), gold.log_weight(complete))
 
 
 def softmax_margin(
@@ -65,15 +65,16 @@ def softmax_margin(
     label_of_state: Labels = None,
     complete: bool | None = None,
 ) -> Tensor:
-    """The log-likelihood loss with costs added to the scores of all trees: 1 for a wrong head, 1 more for a wrong label, 0 where the
-    head is unknown (Gimpel & Smith 2010).
+    """Return the log-likelihood loss with costs added to the scores of all trees (Gimpel & Smith 2010).
+
+    The cost is 1 for a wrong head, 1 more for a wrong label, and 0 where the head is unknown.
 
     >>> softmax_margin(torch.zeros(3, 3), torch.tensor([-1, 2, 0]), projective=True, single_root=True).item()
     2.126...
     """
     trees = TreeClass(projective=projective, single_root=single_root)
-    known = _known(scores, heads, labels, lengths, trees, label_dim, label_of_state, log_sum)
-    return known.answer(known.with_costs().wide_log_partition(), known.log_weight(complete))
+    gold = _gold(scores, heads, labels, lengths, trees, label_dim, label_of_state, log_sum)
+    return gold.loss(gold.with_costs().wide_log_partition(), gold.log_weight(complete))
 
 
 def hinge(
@@ -87,69 +88,74 @@ def hinge(
     label_dim: int | None = None,
     label_of_state: Labels = None,
 ) -> Tensor:
-    """The score by which the worst tree, its cost added, is ahead of the best right one (Taskar et al. 2003); costs as in
-    ``softmax_margin``.
+    """Return the structured hinge loss (Taskar et al. 2003), with costs as in ``softmax_margin``.
+
+    It is the cost-augmented score of the best tree, minus the score of the best tree that agrees with the
+    gold one.
 
     >>> hinge(torch.zeros(3, 3), torch.tensor([-1, 2, 0]), projective=True, single_root=True).item()
     2.0
     """
     trees = TreeClass(projective=projective, single_root=single_root)
-    known = _known(scores, heads, labels, lengths, trees, label_dim, label_of_state, _maximum)
-    return known.answer(_best_score(known.with_costs()), known.best_right_score())
+    gold = _gold(scores, heads, labels, lengths, trees, label_dim, label_of_state, _maximum)
+    return gold.loss(_best_score(gold.with_costs()), gold.best_gold_score())
 
 
 @dataclass(frozen=True)
-class _Known:
-    """Scores, and what is known of the right trees: heads and labels (B, 1, N+1)."""
+class _Gold:
+    """Scores, and the gold heads and labels, (B, 1, N+1), -1 where unknown."""
 
     scores: ScoreTensors
     heads: Tensor
     labels: Tensor | None
     shape: torch.Size
-    """Of the answer."""
+    """The shape of the result."""
 
-    def answer(self, of_all: Tensor, of_right: Tensor) -> Tensor:
-        """The loss, 0 or more; inf, without gradient, where there is no right tree."""
-        impossible = (of_right == MINUS_INFINITY) | (of_all == MINUS_INFINITY)
-        ahead = (of_all - of_right).clamp(min=0.0)
-        return torch.where(impossible, INFINITY, ahead).to(self.scores.values.dtype).reshape(self.shape)
+    def loss(self, of_all: Tensor, of_gold: Tensor) -> Tensor:
+        """Return the loss, at least 0; inf, without gradient, if no tree agrees with the gold one."""
+        impossible = (of_gold == MINUS_INFINITY) | (of_all == MINUS_INFINITY)
+        margin = (of_all - of_gold).clamp(min=0.0)
+        return torch.where(impossible, INFINITY, margin).to(self.scores.values.dtype).reshape(self.shape)
 
     def log_weight(self, complete: bool | None) -> Tensor:
-        """(B,): log Σ exp(score) of the right trees."""
+        """Return log Σ exp(score) of the trees that agree, (B,)."""
         return self.scores.log_weights(self.heads, self.labels, complete=complete)[:, 0]
 
     def with_costs(self) -> ScoreTensors:
-        """scores + costs."""
-        own = self.scores
-        known = (self.heads >= 0).transpose(1, 2)  # (B, m, 1)
-        rows = torch.arange(own.size, device=self.heads.device)
-        costs = (known & (self.heads.transpose(1, 2) != rows)).transpose(1, 2)  # (B, h, m)
-        costs = costs.to(own.values.dtype)
-        if own.label_dim is None:
-            return with_values(own, own.values + costs)
-        values = own.values + costs.unsqueeze(own.label_dim)
+        """Return the scores plus costs."""
+        scores = self.scores
+        is_known = (self.heads >= 0).transpose(1, 2)  # (B, m, 1)
+        rows = torch.arange(scores.size, device=self.heads.device)
+        costs = (is_known & (self.heads.transpose(1, 2) != rows)).transpose(1, 2)  # (B, h, m)
+        costs = costs.to(scores.values.dtype)
+        if scores.label_dim is None:
+            return with_values(scores, scores.values + costs)
+        values = scores.values + costs.unsqueeze(scores.label_dim)
         if self.labels is not None:
-            names = torch.arange(own.values.shape[own.label_dim], device=self.heads.device)
+            names = torch.arange(scores.values.shape[scores.label_dim], device=self.heads.device)
             of_word = self.labels.transpose(1, 2)  # (B, m, 1)
-            wrong = (known & (of_word >= 0) & (of_word != names)).to(values.dtype)  # (B, m, L)
-            values = values + (wrong.transpose(1, 2)[:, :, None] if own.label_dim == 1 else wrong[:, None])
-        return with_values(own, values)
+            wrong = (is_known & (of_word >= 0) & (of_word != names)).to(values.dtype)  # (B, m, L)
+            values = values + (wrong.transpose(1, 2)[:, :, None] if scores.label_dim == 1 else wrong[:, None])
+        return with_values(scores, values)
 
-    def best_right_score(self) -> Tensor:
-        own = self.scores
-        arcs = own.known_arcs(own.best_arcs, self.heads, self.labels)[:, 0].detach()
-        heads, _ = operators.decode(own.padded(arcs))
-        return _score_of(own, heads[:, None], self.labels)
+    def best_gold_score(self) -> Tensor:
+        scores = self.scores
+        arcs = scores.known_arcs(scores.best_arcs, self.heads, self.labels)[:, 0].detach()
+        heads, _ = operators.decode(scores.padded(arcs))
+        return _score_of(scores, heads[:, None], self.labels)
 
 
 def _best_score(scores: ScoreTensors) -> Tensor:
-    """(B,), float64: the score of the best tree; its gradient is 1 on the arcs of the tree."""
+    """Return the score of the best tree, (B,), float64; its gradient is 1 on the arcs of the tree."""
     heads, _ = operators.decode(scores.padded(scores.best_arcs))
     return _score_of(scores, heads[:, None], None)
 
 
 def _score_of(scores: ScoreTensors, heads: Tensor, labels: Tensor | None) -> Tensor:
-    """The score of one tree of each sentence, with these labels, or the best where they are unknown; -inf where there is no tree."""
+    """Return the score of one tree per sentence, with the best labels where unknown.
+
+    -inf if there is no tree.
+    """
     if scores.label_dim is not None:
         best = scores.label_scores(heads).detach().argmax(-1)
         labels = best if labels is None else torch.where(labels >= 0, labels, best)
@@ -159,11 +165,11 @@ def _score_of(scores: ScoreTensors, heads: Tensor, labels: Tensor | None) -> Ten
 
 
 def _maximum(values: Tensor, dim: int) -> Tensor:
-    """The highest of the states; its gradient is 1 on the first of them that is so high."""
+    """Return the maximum over the states; its gradient is 1 on the first maximum."""
     return values.gather(dim, values.detach().argmax(dim, keepdim=True)).squeeze(dim)
 
 
-def _known(
+def _gold(
     scores: Tensor,
     heads: Tensor,
     labels: Tensor | None,
@@ -172,23 +178,20 @@ def _known(
     label_dim: int | None,
     label_of_state: Labels,
     by: Callable[[Tensor, int], Tensor],
-) -> _Known:
-    own, shape = score_tensors(
+) -> _Gold:
+    batch, shape = score_tensors(
         scores, lengths, trees, label_dim=label_dim, label_of_state=label_of_state, by=by
     )
     if labels is not None and label_dim is None:
         raise InputError("labels: found a tensor, but no label_dim; expected label_dim=-3 or -1 with labels")
-    laid_out = [
-        None if one is None else _laid_out(one, name, own, shape)
-        for one, name in ((heads, "heads"), (labels, "labels"))
-    ]
-    assert laid_out[0] is not None
-    return _Known(own, laid_out[0], laid_out[1], shape)
+    gold_heads = _by_sentence(heads, "heads", batch, shape)
+    gold_labels = None if labels is None else _by_sentence(labels, "labels", batch, shape)
+    return _Gold(batch, gold_heads, gold_labels, shape)
 
 
-def _laid_out(value: Any, name: str, scores: ScoreTensors, shape: torch.Size) -> Tensor:
-    """(…, N+1) as (B, 1, N+1)."""
+def _by_sentence(value: Any, name: str, scores: ScoreTensors, shape: torch.Size) -> Tensor:
+    """Reshape (…, N+1) to (B, 1, N+1)."""
     expected = (*shape, scores.size)
     if not isinstance(value, Tensor) or value.is_floating_point() or value.shape != expected:
-        raise InputError(f"{name}: found {described(value)}, expected whole numbers of shape {expected}")
+        raise InputError(f"{name}: found {describe(value)}, expected whole numbers of shape {expected}")
     return value.to(scores.values.device, torch.int64).reshape(-1, 1, scores.size)

@@ -1,12 +1,11 @@
-"""The kernels as operators of PyTorch, with their derivatives.
+"""The kernels as PyTorch operators, with their derivatives.
 
     log_partition, marginals  →  marginals_jvp  →  marginals_second_derivative
 
-Each is the derivative of the one before it: the marginals are the gradient of log Z, the slope is the derivative of the marginals in a
-direction, the bend that of the slope. All come from sums of their own: nothing of the recurrences is recorded, and what is kept for a
-gradient is the scores and the marginals. The operators are opaque to ``torch.compile``. Where torch has nothing to see (``eager.is_plain``),
-the kernels are called without them.
-"""
+Each is a derivative of the one before: the marginals are the gradient of log Z, and the others their first
+and second directional derivatives. Each has an algorithm of its own: autograd records no recurrence, and only
+scores and marginals are kept for the backward pass. The operators are opaque to ``torch.compile``. Where
+torch needs to see nothing (``eager.is_plain``), the kernels are called directly."""
 
 from __future__ import annotations
 
@@ -28,11 +27,8 @@ _BATCH = (
 )
 
 
-# ---- what the layer calls
-
-
 def log_partition(batch: Padded) -> Tensor:
-    """log Z, (B,). Where a gradient will be wanted, the marginals, which are the gradient, come from the same pass."""
+    """Return log Z, (B,). If a gradient is needed, the same pass computes it: the marginals."""
     if _needs_gradient(batch.scores):
         return marginals(batch)[0]
     if is_plain(batch.scores):
@@ -41,7 +37,7 @@ def log_partition(batch: Padded) -> Tensor:
 
 
 def marginals(batch: Padded) -> tuple[Tensor, Tensor]:
-    """log Z, (B,), and the probability of every arc, (B, N+1, N+1)."""
+    """Return log Z, (B,), and the probability of every arc, (B, N+1, N+1)."""
     if _needs_gradient(batch.scores):
         return _Marginals.apply(*_parts(batch))
     if is_plain(batch.scores):
@@ -50,29 +46,32 @@ def marginals(batch: Padded) -> tuple[Tensor, Tensor]:
 
 
 def marginals_jvp(batch: Padded, direction: Tensor) -> Tensor:
-    """The derivative of the marginals in a direction, (B, N+1, N+1)."""
-    return _Slope.apply(direction, *_parts(batch))
+    """Return the derivative of the marginals in a direction, (B, N+1, N+1)."""
+    return _MarginalsJvp.apply(direction, *_parts(batch))
 
 
 def decode(batch: Padded) -> tuple[Tensor, Tensor]:
-    """Heads of the best trees, (B, N+1), and their scores, (B,), without gradient."""
+    """Return the heads of the best trees, (B, N+1), and their scores, (B,), without gradient."""
     if not batch.scores.requires_grad and is_plain(batch.scores):
         return backend_of(batch.scores.device).decode(_contiguous(batch))
     return torch.ops.arcwise.decode(*_parts(batch, detached=True))
 
 
 def k_best(batch: Padded, k: int) -> tuple[Tensor, Tensor]:
-    """Heads of the k best trees, (B, k, N+1), and their scores, (B, k), without gradient."""
+    """Return the heads of the k best trees, (B, k, N+1), and their scores, (B, k), without gradient."""
     return torch.ops.arcwise.k_best(*_parts(batch, detached=True), k)
 
 
 def sample(batch: Padded, count: int, seed: Tensor) -> Tensor:
-    """``count`` draws, (count, B, N+1). ``seed``: one number, int64; best on the CPU, where reading it waits for nothing."""
+    """Draw ``count`` trees per sentence, (count, B, N+1).
+
+    A ``seed`` on the CPU (int64) avoids a synchronisation.
+    """
     return torch.ops.arcwise.sample(*_parts(batch, detached=True), count, seed)
 
 
 def are_trees(heads: Tensor, lengths: Tensor, trees: TreeClass) -> Tensor:
-    """(B, S): whether heads (B, S, N+1) are those of trees of the class over so many words."""
+    """Return (B, S): whether heads (B, S, N+1) form trees of the class over the words of each sentence."""
     run = _are_trees if is_plain(heads) else torch.ops.arcwise.are_trees
     return run(heads, lengths, trees.projective, trees.single_root)
 
@@ -86,11 +85,8 @@ def _parts(batch: Padded, *, detached: bool = False) -> tuple[Any, ...]:
     return scores, batch.lengths, batch.span_ends, batch.span_starts, batch.projective, batch.single_root
 
 
-# ---- derivatives
-
-
 class _Marginals(Function):
-    """(log Z, μ). With gradients g of log Z and γ of μ, that by the scores is g μ + slope(γ)."""
+    """(log Z, μ). With gradients g of log Z and γ of μ, the gradient of the scores is g μ + jvp(γ)."""
 
     @staticmethod
     def forward(ctx: Any, *parts: Any) -> tuple[Tensor, Tensor]:
@@ -106,22 +102,26 @@ class _Marginals(Function):
         *parts, arcs = ctx.saved_tensors
         gradient = None
         if of_arcs is not None:
-            gradient = _Slope.apply(of_arcs, *parts, *ctx.tree_class)
+            gradient = _MarginalsJvp.apply(of_arcs, *parts, *ctx.tree_class)
         if of_log_z is not None:
             step = of_log_z[:, None, None] * arcs
             gradient = step if gradient is None else gradient + step
         return gradient, None, None, None, None, None
 
 
-class _Slope(Function):
-    """slope(direction): the Hessian of log Z times a direction. It is symmetric, so the gradient by the direction is a slope again;
-    that by the scores is a bend."""
+class _MarginalsJvp(Function):
+    """The Hessian of log Z times a direction.
+
+    The Hessian is symmetric, so the gradient of the direction is such a product again; that of the scores is
+    a second derivative of the marginals."""
 
     @staticmethod
     def forward(ctx: Any, direction: Tensor, *parts: Any) -> Tensor:
         ctx.save_for_backward(direction, *parts[:4])
         ctx.tree_class = parts[4:]
-        run = _slope if is_plain(parts[0]) and is_plain(direction) else torch.ops.arcwise.marginals_jvp
+        run = (
+            _marginals_jvp if is_plain(parts[0]) and is_plain(direction) else torch.ops.arcwise.marginals_jvp
+        )
         return run(*parts, direction)
 
     @staticmethod
@@ -130,14 +130,17 @@ class _Slope(Function):
         parts += ctx.tree_class
         by_direction = by_scores = None
         if ctx.needs_input_grad[0]:
-            by_direction = _Slope.apply(gradient, *parts)
+            by_direction = _MarginalsJvp.apply(gradient, *parts)
         if ctx.needs_input_grad[1]:
-            by_scores = _Bend.apply(direction, gradient, *parts)
+            by_scores = _MarginalsSecondDerivative.apply(direction, gradient, *parts)
         return by_direction, by_scores, None, None, None, None, None
 
 
-class _Bend(Function):
-    """bend(first, second): the third derivative of log Z, times two directions. Symmetric; the fourth derivative is not here."""
+class _MarginalsSecondDerivative(Function):
+    """The third derivative of log Z times two directions.
+
+    Symmetric; the fourth derivative is not implemented.
+    """
 
     @staticmethod
     def forward(ctx: Any, first: Tensor, second: Tensor, *parts: Any) -> Tensor:
@@ -152,20 +155,17 @@ class _Bend(Function):
         by_first = by_second = None
         if ctx.needs_input_grad[2]:
             raise NotImplementedError(
-                "arcwise.torch: the fourth derivative of log Z was asked for, expected three at most"
+                "arcwise.torch: the fourth derivative of log Z is not implemented, expected three at most"
             )
         if ctx.needs_input_grad[0]:
-            by_first = _Bend.apply(gradient, second, *parts)
+            by_first = _MarginalsSecondDerivative.apply(gradient, second, *parts)
         if ctx.needs_input_grad[1]:
-            by_second = _Bend.apply(gradient, first, *parts)
+            by_second = _MarginalsSecondDerivative.apply(gradient, first, *parts)
         return by_first, by_second, None, None, None, None, None, None
 
 
-# ---- the operators: what runs, and the shapes of what comes out
-
-
 def _contiguous(batch: Padded) -> Padded:
-    """The batch as the kernels read it; mostly it is that already."""
+    """Return the batch with contiguous tensors; usually they are contiguous already."""
     if batch.scores.is_contiguous() and batch.lengths.is_contiguous():
         return batch
     return replace(batch, scores=batch.scores.contiguous(), lengths=batch.lengths.contiguous())
@@ -191,12 +191,12 @@ def _marginals(*parts: Any) -> tuple[Tensor, Tensor]:
     return backend_of(parts[0].device).marginals(_padded(parts))
 
 
-def _slope(*parts: Any) -> Tensor:
+def _marginals_jvp(*parts: Any) -> Tensor:
     *batch, direction = parts
     return backend_of(direction.device).marginals_jvp(_padded(tuple(batch)), direction.contiguous())
 
 
-def _bend(*parts: Any) -> Tensor:
+def _marginals_second_derivative(*parts: Any) -> Tensor:
     *batch, first, second = parts
     padded = _padded(tuple(batch))
     return backend_of(first.device).marginals_second_derivative(
@@ -241,9 +241,9 @@ _OPERATORS: dict[str, tuple[Any, Any]] = {
         _marginals,
         lambda s, *_: (_per_sentence(s), _per_arc(s)),
     ),
-    f"marginals_jvp({_BATCH}, Tensor direction) -> Tensor": (_slope, lambda s, *_: _per_arc(s)),
+    f"marginals_jvp({_BATCH}, Tensor direction) -> Tensor": (_marginals_jvp, lambda s, *_: _per_arc(s)),
     f"marginals_second_derivative({_BATCH}, Tensor first, Tensor second) -> Tensor": (
-        _bend,
+        _marginals_second_derivative,
         lambda s, *_: _per_arc(s),
     ),
     f"decode({_BATCH}) -> (Tensor, Tensor)": (

@@ -1,4 +1,4 @@
-"""A batch of sentences as tensors, and what every kind of device must be able to compute of it: the seam between the layer and the kernels."""
+"""``Padded`` batches and the ``TreeBackend`` interface between the layer and the kernels of each device."""
 
 from __future__ import annotations
 
@@ -10,59 +10,75 @@ from torch import Tensor
 
 @dataclass(slots=True)
 class Padded:
-    """Scores of arcs, padded to the longest sentence. What lies in the padding, in column 0 and on the diagonal is never read.
+    """Arc scores, padded to the longest sentence; padding, column 0 and the diagonal are never read.
 
-    Nobody changes it; it is not frozen because that costs a call more than a microsecond.
+    Immutable by convention: a frozen dataclass takes a microsecond more per call.
     """
 
     scores: Tensor
-    """(B, N+1, N+1), contiguous, float32 or float64; ``scores[b, h, m]``, -inf forbids. Its device is that of all the others."""
+    """(B, N+1, N+1), contiguous, float32 or float64; ``scores[b, h, m]``, -inf forbids.
+
+    All tensors share its device.
+    """
     lengths: Tensor
-    """(B,), int32: the words of each sentence, 0..N."""
+    """(B,), int32: the number of words of each sentence, 0..N."""
     projective: bool
     single_root: bool
     span_ends: Tensor
-    """(S, 2), int32: the first and last word of spans that must be subtrees; projective trees alone."""
+    """(S, 2), int32: first and last word of spans that must be subtrees (projective trees only)."""
     span_starts: Tensor
-    """(B+1,), int64: where the spans of each sentence begin. Without spans at all, both tensors are empty."""
+    """(B+1,), int64: where the spans of each sentence start. Both tensors are empty if there are no spans."""
 
 
 class TreeBackend(Protocol):
-    """The operations of one kind of device. Results are padded as the scores are: with 0 (probabilities, derivatives) or -1 (heads).
+    """The operations of one kind of device.
 
-    A sentence without words has one tree, of score 0. A sentence without a tree has log partition and score -inf, marginals 0, heads -1. A
-    sentence that has nan or +inf among the scores that are read has nan for a log partition, score, marginal or derivative, and heads -1.
-    Nothing waits for the device and nothing raises on account of a score: that is for the layer above.
-    """
+    Results are padded with 0 (probabilities, derivatives) or -1 (heads).
+
+    A sentence of zero words has one tree, of score 0. A sentence without a tree has log partition and score
+    -inf, marginals 0 and heads -1. A sentence with nan or +inf among the scores that are read has nan as log
+    partition, score, marginals and derivatives, and heads -1. No operation synchronises with the device or
+    raises because of a score; checks are up to the layer."""
 
     def log_partition(self, batch: Padded) -> Tensor:
-        """log Z, (B,), of the scores' type."""
+        """Return log Z, (B,), of the scores' type."""
         ...
 
     def marginals(self, batch: Padded) -> tuple[Tensor, Tensor]:
-        """log Z, (B,), and the probability of every arc, (B, N+1, N+1)."""
+        """Return log Z, (B,), and the probability of every arc, (B, N+1, N+1)."""
         ...
 
     def marginals_jvp(self, batch: Padded, direction: Tensor) -> Tensor:
-        """The derivative of the marginals at scores + ε · direction by ε, (B, N+1, N+1): the second derivative of log Z, times ``direction``."""
+        """Return the derivative of the marginals at scores + ε · direction with respect to ε, (B, N+1, N+1).
+
+        It is the Hessian of log Z times ``direction``.
+        """
         ...
 
     def marginals_second_derivative(self, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
-        """The derivative of the marginals at scores + ε · first + δ · second by ε and δ: the third derivative of log Z, times both."""
+        """Return the derivative of the marginals at scores + ε · first + δ · second with respect to ε and δ.
+
+        It is the third derivative of log Z times both directions.
+        """
         ...
 
     def decode(self, batch: Padded) -> tuple[Tensor, Tensor]:
-        """The heads of the best tree, (B, N+1), int64, -1 for the root and the padding, and its score, (B,)."""
+        """Return the heads of the best trees, (B, N+1), int64, -1 for root and padding, and their scores,
+        (B,)."""
         ...
 
     def k_best(self, batch: Padded, k: int) -> tuple[Tensor, Tensor]:
-        """The k best trees, best first: heads, (B, k, N+1), int64, and scores, (B, k); where there are fewer, heads -1 and score -inf."""
+        """Return the k best trees, best first: heads, (B, k, N+1), int64, and scores, (B, k).
+
+        If there are fewer trees, the remaining heads are -1 and scores -inf.
+        """
         ...
 
     def sample(self, batch: Padded, count: int, seed: int) -> Tensor:
-        """``count`` draws of each sentence, (count, B, N+1), int64; the same seed, the same draws."""
+        """Draw ``count`` trees of each sentence, (count, B, N+1), int64; the seed determines them."""
         ...
 
     def are_trees(self, heads: Tensor, lengths: Tensor, projective: bool, single_root: bool) -> Tensor:
-        """(B, S), bool: whether the heads, (B, S, N+1), int64, contiguous, of the words 1..n of each sentence form a tree of the class."""
+        """Return (B, S), bool: whether heads, (B, S, N+1), int64, contiguous, of the words 1..n form a tree
+        of the class."""
         ...

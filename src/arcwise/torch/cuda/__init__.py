@@ -1,1 +1,1 @@
-"""Trees on an NVIDIA GPU: kernels in CUDA, compiled at first use (``compiler``), launched on torch's stream (``gpu``)."""
+"""CUDA kernels, compiled at first use (``compiler``) and launched on torch's stream (``gpu``)."""

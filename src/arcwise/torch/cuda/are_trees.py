@@ -1,4 +1,4 @@
-"""Which heads are those of trees, on a GPU: ``native/kernels/inference/are_trees.cu``."""
+"""Check on a GPU whether heads form trees: ``native/kernels/inference/are_trees.cu``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 from arcwise.torch.cuda.launcher import Launcher
 
 _BLOCKS_AT_ONCE = 16
-"""Blocks a multiprocessor; each does one row after the other."""
+"""Blocks per multiprocessor; each loops over rows."""
 
 
 class _AreTreesArguments(ctypes.Structure):
@@ -29,14 +29,14 @@ class _AreTreesArguments(ctypes.Structure):
 def are_trees(
     launcher: Launcher, heads: Tensor, lengths: Tensor, projective: bool, single_root: bool
 ) -> Tensor:
-    """As ``TreeBackend.are_trees``."""
+    """See ``TreeBackend.are_trees``."""
     sentences, count, side = heads.shape
     rows = sentences * count
-    found = launcher.empty((sentences, count), torch.uint8)
+    flags = launcher.empty((sentences, count), torch.uint8)
     if rows:
         arguments = _AreTreesArguments()
         arguments.heads, arguments.lengths = heads.data_ptr(), lengths.data_ptr()
-        arguments.found = found.data_ptr()
+        arguments.found = flags.data_ptr()
         arguments.rows, arguments.rows_a_sentence, arguments.side = rows, count, side
         arguments.projective, arguments.single_root = projective, single_root
         launcher.launch(
@@ -47,4 +47,4 @@ def are_trees(
             threads=min(32 if side <= 32 else 64 if side <= 64 else 128, launcher.threads_limit),
             shared=4 * (3 * side + 2),
         )
-    return found.view(torch.bool)
+    return flags.view(torch.bool)

@@ -1,4 +1,4 @@
-"""The operations on CUDA tensors: by kernels on the GPU; by those of the CPU where the GPU cannot, said once."""
+"""The CUDA backend, with the CPU as fallback for what the GPU kernels cannot do."""
 
 from __future__ import annotations
 
@@ -8,94 +8,94 @@ from functools import cache
 import torch
 from torch import Tensor
 
+from arcwise.torch.cpu import CpuBackend, CpuFallback
 from arcwise.torch.cuda import eisner, matrix_tree, spanning_tree, wilson
 from arcwise.torch.cuda.are_trees import are_trees
 from arcwise.torch.cuda.compiler import CudaError
 from arcwise.torch.cuda.gpu import gpu
 from arcwise.torch.cuda.launcher import Launcher
-from arcwise.torch.on_the_cpu import OnTheCpu
 from arcwise.torch.padded import Padded, TreeBackend
 
 LONGEST = 512
-"""Words of the longest sentence that the kernels take."""
+"""Number of words of the longest sentence that the kernels accept."""
 
 
 class CudaBackend:
-    """Projective trees by ``eisner.cu``; others by ``matrix_tree.cu``, ``spanning_tree.cu`` and ``wilson.cu``. What is too long for them, and
-    more than ``LARGEST_K`` best trees, goes to ``instead``."""
+    """Kernels on the GPU: Eisner for projective trees, else Matrix-Tree, spanning trees and Wilson.
 
-    def __init__(self, launcher: Launcher, instead: TreeBackend) -> None:
+    Sentences that are too long, and more than ``LARGEST_K`` best trees, go to ``fallback``.
+    """
+
+    def __init__(self, launcher: Launcher, fallback: TreeBackend) -> None:
         self.launcher = launcher
-        self.instead = instead
+        self.fallback = fallback
 
     def log_partition(self, batch: Padded) -> Tensor:
-        """log Z, (B,)."""
+        """See ``TreeBackend.log_partition``."""
         if _is_long(batch.scores):
-            return self.instead.log_partition(batch)
+            return self.fallback.log_partition(batch)
         return (eisner if batch.projective else matrix_tree).log_partition(self.launcher, batch)
 
     def marginals(self, batch: Padded) -> tuple[Tensor, Tensor]:
-        """log Z, (B,), and the probability of every arc."""
+        """See ``TreeBackend.marginals``."""
         if _is_long(batch.scores):
-            return self.instead.marginals(batch)
+            return self.fallback.marginals(batch)
         return (eisner if batch.projective else matrix_tree).marginals(self.launcher, batch)
 
     def marginals_jvp(self, batch: Padded, direction: Tensor) -> Tensor:
-        """The derivative of the marginals in a direction."""
+        """See ``TreeBackend.marginals_jvp``."""
         if _is_long(batch.scores):
-            return self.instead.marginals_jvp(batch, direction)
+            return self.fallback.marginals_jvp(batch, direction)
         return (eisner if batch.projective else matrix_tree).marginals_jvp(self.launcher, batch, direction)
 
     def marginals_second_derivative(self, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
-        """The second derivative of the marginals in two directions."""
+        """See ``TreeBackend.marginals_second_derivative``."""
         if _is_long(batch.scores):
-            return self.instead.marginals_second_derivative(batch, first, second)
+            return self.fallback.marginals_second_derivative(batch, first, second)
         module = eisner if batch.projective else matrix_tree
         return module.marginals_second_derivative(self.launcher, batch, first, second)
 
     def decode(self, batch: Padded) -> tuple[Tensor, Tensor]:
-        """The best tree and its score."""
+        """See ``TreeBackend.decode``."""
         if _is_long(batch.scores):
-            return self.instead.decode(batch)
+            return self.fallback.decode(batch)
         return (eisner if batch.projective else spanning_tree).decode(self.launcher, batch)
 
     def k_best(self, batch: Padded, k: int) -> tuple[Tensor, Tensor]:
-        """The k best trees and their scores."""
+        """See ``TreeBackend.k_best``."""
         module = eisner if batch.projective else spanning_tree
         if _is_long(batch.scores) or k > module.LARGEST_K:
-            return self.instead.k_best(batch, k)
+            return self.fallback.k_best(batch, k)
         return module.k_best(self.launcher, batch, k)
 
     def sample(self, batch: Padded, count: int, seed: int) -> Tensor:
-        """Draws of each sentence."""
+        """See ``TreeBackend.sample``."""
         if _is_long(batch.scores):
-            return self.instead.sample(batch, count, seed)
+            return self.fallback.sample(batch, count, seed)
         return (eisner if batch.projective else wilson).sample(self.launcher, batch, count, seed)
 
     def are_trees(self, heads: Tensor, lengths: Tensor, projective: bool, single_root: bool) -> Tensor:
-        """Whether heads are those of trees."""
+        """See ``TreeBackend.are_trees``."""
         if _is_long(heads):
-            return self.instead.are_trees(heads, lengths, projective, single_root)
+            return self.fallback.are_trees(heads, lengths, projective, single_root)
         return are_trees(self.launcher, heads, lengths, projective, single_root)
 
 
 @cache
 def cuda_backend(index: int) -> TreeBackend:
-    """The backend of the GPU of that number. Where kernels cannot be compiled or run there: one warning, and the CPU's."""
-    from arcwise.torch.cpu import CpuBackend
-
-    instead = OnTheCpu(CpuBackend())
+    """Return the backend of a GPU; if kernels cannot be compiled or run there, warn once and use the CPU."""
+    fallback = CpuFallback(CpuBackend())
     try:
-        found = CudaBackend(gpu(index), instead)
-        found.log_partition(_one_word(torch.device("cuda", index)))
+        backend = CudaBackend(gpu(index), fallback)
+        backend.log_partition(_one_word(torch.device("cuda", index)))
     except (CudaError, OSError) as problem:
         warnings.warn(f"trees are computed on the CPU, not on cuda:{index}: {problem}", stacklevel=2)
-        return instead
-    return found
+        return fallback
+    return backend
 
 
 def _one_word(device: torch.device) -> Padded:
-    """A sentence of one word, to see whether kernels run."""
+    """Return a batch of one word, to test whether kernels run."""
     return Padded(
         torch.zeros((1, 2, 2), device=device),
         torch.ones(1, dtype=torch.int32, device=device),
@@ -107,5 +107,5 @@ def _one_word(device: torch.device) -> Padded:
 
 
 def _is_long(tensor: Tensor) -> bool:
-    """Whether it has more places than the kernels take, (…, N+1)."""
+    """Return whether (…, N+1) has more words than the kernels accept."""
     return tensor.shape[-1] - 1 > LONGEST

@@ -1,9 +1,8 @@
-"""CUDA source to machine code, on the user's machine, by NVRTC: a library that comes with torch. No compiler is needed, and what was
-compiled once is kept.
+"""Compile CUDA source on the user's machine with NVRTC, which ships with torch, and cache the result.
 
-NVRTC and not Triton: a chart of one sentence is filled by threads that each know their cell, with barriers between widths and
-tables in shared memory; Triton's programs over tiles have neither. The same source runs on the CPU in tests.
-"""
+NVRTC rather than Triton: each thread owns a cell of a sentence's chart, with barriers between widths and
+tables in shared memory, which Triton's tile programs cannot express. The same source runs on the CPU in
+tests."""
 
 from __future__ import annotations
 
@@ -22,34 +21,36 @@ OPTIONS = ("-std=c++20", "-default-device")
 
 
 class CudaError(ArcwiseError):
-    """What the compiler or the driver of the GPU has to say."""
+    """An error of the CUDA compiler or driver."""
 
 
 def source_folder() -> Path:
-    """Where the CUDA source lies: installed beside the native modules."""
+    """Return the folder of the CUDA source, installed next to the native modules."""
     return Path(str(_cpu.__file__)).parent / "cuda_source"
 
 
 def cache_folder() -> Path:
-    """Where compiled kernels are kept: ``$XDG_CACHE_HOME/arcwise/kernels``, or ``~/.cache/arcwise/kernels``."""
+    """Return the cache of compiled kernels: ``$XDG_CACHE_HOME/arcwise/kernels``, or
+    ``~/.cache/arcwise/kernels``."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arcwise" / "kernels"
 
 
 def machine_code(source: str, architecture: str) -> bytes:
-    """The cubin of ``kernels/inference/<source>`` for an architecture (``sm_90``), from the cache or compiled now."""
-    kept = cache_folder() / f"{Path(source).stem}-{architecture}-{_digest(source, architecture)}.cubin"
+    """Return the cubin of ``kernels/inference/<source>`` for an architecture (``sm_90``), cached or
+    compiled."""
+    cached = cache_folder() / f"{Path(source).stem}-{architecture}-{_digest(source, architecture)}.cubin"
     try:
-        return kept.read_bytes()
+        return cached.read_bytes()
     except OSError:
         pass
     text = (source_folder() / "kernels" / "inference" / source).read_bytes()
     code = compile_source(text, source, architecture)
-    _keep(kept, code)
+    _store(cached, code)
     return code
 
 
 def compile_source(text: bytes, name: str, architecture: str) -> bytes:
-    """Compile; ``CudaError`` with the compiler's words if it cannot."""
+    """Compile; raises ``CudaError`` with the compiler's log on failure."""
     nvrtc = nvrtc_library()
     program = ctypes.c_void_p()
     _check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, name.encode(), 0, None, None))
@@ -68,22 +69,22 @@ def compile_source(text: bytes, name: str, architecture: str) -> bytes:
 
 @cache
 def nvrtc_library() -> ctypes.CDLL:
-    """NVRTC, as torch's packages bring it; else the system's."""
+    """Return NVRTC from torch's packages, or else the system's."""
     for name in _library_names():
         try:
             return ctypes.CDLL(name)
         except OSError:
             continue
-    raise CudaError("NVRTC was not found (libnvrtc.so, which torch for CUDA brings with it)")
+    raise CudaError("NVRTC was not found (libnvrtc.so, which ships with torch for CUDA)")
 
 
 def _library_names() -> list[str]:
     beside_torch = [
-        str(found)
+        str(library)
         for folder in map(Path, sys.path)
         if folder.name in ("site-packages", "dist-packages")
-        for found in sorted(folder.glob("nvidia/*/lib/libnvrtc.so.*"))
-        if "builtins" not in found.name
+        for library in sorted(folder.glob("nvidia/*/lib/libnvrtc.so.*"))
+        if "builtins" not in library.name
     ]
     return [
         *beside_torch,
@@ -100,7 +101,7 @@ def _options(architecture: str) -> tuple[str, ...]:
 
 
 def _digest(source: str, architecture: str) -> str:
-    """Everything that decides the machine code: all source there is, the options, the version of NVRTC."""
+    """Hash everything that determines the machine code: all source, the options, the version of NVRTC."""
     digest = hashlib.sha256(repr((source, architecture, OPTIONS, _version())).encode())
     for path in sorted(source_folder().rglob("*.*")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -113,8 +114,8 @@ def _version() -> tuple[int, int]:
     return major.value, minor.value
 
 
-def _keep(path: Path, code: bytes) -> None:
-    """Write whole or not at all; without a place to keep it, it is compiled again next time."""
+def _store(path: Path, code: bytes) -> None:
+    """Write atomically; if the cache is not writable, the kernel is compiled again next time."""
     part = path.with_suffix(f".{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -130,9 +131,9 @@ def _read(
 ) -> bytes:
     size = ctypes.c_size_t()
     _check(size_of(program, ctypes.byref(size)))
-    found = ctypes.create_string_buffer(size.value)
-    _check(read(program, found))
-    return found.raw
+    buffer = ctypes.create_string_buffer(size.value)
+    _check(read(program, buffer))
+    return buffer.raw
 
 
 def _check(status: int) -> None:

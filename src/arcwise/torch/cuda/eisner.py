@@ -1,8 +1,9 @@
-"""Eisner's algorithm on a GPU: sums and best trees over projective trees (``native/kernels/inference/eisner*.cu``).
+"""Eisner's algorithm on a GPU: ``native/kernels/inference/eisner*.cu``.
 
-The functions have the meaning of those of ``TreeBackend``. One block of threads does one sentence after the other. Its tables lie in shared
-memory as far as they fit, the others in a workspace in global memory, a slice a block.
-"""
+For the functions see ``TreeBackend``.
+
+Each block of threads loops over sentences. Its tables are in shared memory as far as they fit; the others are
+in a workspace in global memory, one slice per block."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ class _EisnerArguments(ctypes.Structure):
 
 
 def log_partition(launcher: Launcher, batch: Padded) -> Tensor:
-    """log Z, (B,)."""
+    """See ``TreeBackend.log_partition``."""
     totals = _totals(launcher, batch)
     plain, wide = _sum_plans(launcher, batch, 2)
     _run(launcher, "eisner.cu", "eisner_log_partition", batch, plain, wide, totals=totals)
@@ -52,7 +53,7 @@ def log_partition(launcher: Launcher, batch: Padded) -> Tensor:
 
 
 def marginals(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
-    """log Z, (B,), and the probability of every arc, (B, N+1, N+1)."""
+    """See ``TreeBackend.marginals``."""
     totals, answers = _totals(launcher, batch), _answers(launcher, batch)
     plain, wide = _sum_plans(launcher, batch, 4)
     _run(launcher, "eisner.cu", "eisner_marginals", batch, plain, wide, totals=totals, answers=answers)
@@ -60,7 +61,7 @@ def marginals(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
 
 
 def marginals_jvp(launcher: Launcher, batch: Padded, direction: Tensor) -> Tensor:
-    """The derivative of the marginals at scores + ε · direction by ε, (B, N+1, N+1)."""
+    """See ``TreeBackend.marginals_jvp``."""
     totals, answers = _totals(launcher, batch), _answers(launcher, batch)
     first = _direction(batch, direction)
     plan = _sum_plan(launcher, batch, DUAL, 4)
@@ -70,7 +71,7 @@ def marginals_jvp(launcher: Launcher, batch: Padded, direction: Tensor) -> Tenso
 
 
 def marginals_second_derivative(launcher: Launcher, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
-    """The derivative of the marginals at scores + ε · first + δ · second by ε and δ, (B, N+1, N+1)."""
+    """See ``TreeBackend.marginals_second_derivative``."""
     totals, answers = _totals(launcher, batch), _answers(launcher, batch)
     first, second = _direction(batch, first), _direction(batch, second)
     plan = _sum_plan(launcher, batch, HYPER_DUAL, 4)
@@ -89,7 +90,7 @@ def marginals_second_derivative(launcher: Launcher, batch: Padded, first: Tensor
 
 
 def decode(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
-    """The heads of the best tree, (B, N+1), int64, and its score, (B,). Among equals, that of the CPU's kernel."""
+    """See ``TreeBackend.decode``. Ties are broken as in the CPU kernel."""
     scores = _totals(launcher, batch)
     heads = launcher.empty(batch.scores.shape[:2], torch.int64)
     plan = _sum_plan(launcher, batch, DOUBLE, 2)
@@ -98,11 +99,11 @@ def decode(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
 
 
 LARGEST_K = 32
-"""The most trees that ``k_best`` can give."""
+"""Largest k of ``k_best``."""
 
 
 def k_best(launcher: Launcher, batch: Padded, k: int) -> tuple[Tensor, Tensor]:
-    """The k best trees, best first: heads, (B, k, N+1), int64, and scores, (B, k). k is at most ``LARGEST_K``."""
+    """See ``TreeBackend.k_best``; k is at most ``LARGEST_K``."""
     sentences, side, _ = batch.scores.shape
     scores = launcher.empty((sentences, k), batch.scores.dtype)
     heads = launcher.empty((sentences, k, side), torch.int64)
@@ -114,7 +115,7 @@ def k_best(launcher: Launcher, batch: Padded, k: int) -> tuple[Tensor, Tensor]:
 
 
 def sample(launcher: Launcher, batch: Padded, count: int, seed: int) -> Tensor:
-    """``count`` draws of each sentence, (count, B, N+1), int64."""
+    """See ``TreeBackend.sample``."""
     sentences, side, _ = batch.scores.shape
     heads = launcher.empty((count, sentences, side), torch.int64)
     if count == 0:
@@ -140,30 +141,33 @@ def _direction(batch: Padded, direction: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _EisnerPlan:
-    """How a kernel is launched."""
+    """Launch configuration of a kernel."""
 
     blocks: int
     threads: int
     shared: int
-    """Bytes of shared memory a block."""
+    """Bytes of shared memory per block."""
     workspace: int
-    """Bytes of global memory a block."""
+    """Bytes of global memory per block."""
 
 
 _WORKSPACE_SHARE = 9
-"""Bytes of workspace for each score: 2¼ times the scores, where these are float32. For 100 words, one table of doubles (8.5 bytes a score)."""
+"""Bytes of workspace per score: 2¼ times float32 scores.
+
+Enough for a table of doubles at 100 words (8.5 bytes a score).
+"""
 _SMALL_WORKSPACE = 1 << 22
 _LIST_WORKSPACE = 1 << 28
-"""For lists of k best: a block has 6 MB of them for 100 words and k = 32."""
+"""For k-best lists: a block has 6 MB of them for 100 words and k = 32."""
 
 
 def _sum_plan(launcher: Launcher, batch: Padded, size: int, tables: int) -> _EisnerPlan:
-    """A launch with 2 or 4 tables of numbers of ``size`` bytes, see ``EisnerTables``."""
+    """Plan a launch with 2 or 4 tables of numbers of ``size`` bytes, see ``EisnerTables``."""
     return _table_plans(*_sizes(launcher, batch), tables, size)[0]
 
 
 def _sum_plans(launcher: Launcher, batch: Padded, tables: int) -> tuple[_EisnerPlan, ...]:
-    """That with doubles, and that with numbers of any size."""
+    """Plan the launch with doubles, and the one with wide numbers."""
     return _table_plans(*_sizes(launcher, batch), tables, DOUBLE, WIDE_NUMBER)
 
 
@@ -188,7 +192,7 @@ def _table_plans(
     tables: int,
     *sizes: int,
 ) -> tuple[_EisnerPlan, ...]:
-    """One for numbers of each of the sizes."""
+    """Return one plan per number size."""
     limits = multiprocessors, most_threads, most_shared
     return tuple(_table_plan(*limits, sentences, words, size, tables) for size in sizes)
 
@@ -202,7 +206,7 @@ def _table_plan(
     size: int,
     tables: int,
 ) -> _EisnerPlan:
-    """As many tables as fit lie in shared memory, in their order, the others in the workspace."""
+    """Put as many tables as fit into shared memory, in order, and the others into the workspace."""
     threads = _threads(multiprocessors, most_threads, sentences, words)
     row = _stride(words) * size
     square, triangle = (words + 1) * row, (words // 2 + 1) * row
@@ -212,14 +216,14 @@ def _table_plan(
         shared += left.pop(0)
     room = max(_WORKSPACE_SHARE * sentences * (words + 1) ** 2, _SMALL_WORKSPACE)
     blocks = _blocks(multiprocessors, sentences, sum(left), room)
-    if size != DOUBLE:  # mostly there is nothing to do
+    if size != DOUBLE:  # wide numbers: usually no sentence needs them
         blocks = min(blocks, 4 * multiprocessors)
     return _EisnerPlan(blocks, threads, shared, sum(left))
 
 
 @lru_cache(maxsize=1024)
 def _list_plan(multiprocessors: int, most_threads: int, sentences: int, words: int, k: int) -> _EisnerPlan:
-    """Lists of k best in the workspace, see ``EisnerLists``."""
+    """Plan k-best lists in the workspace, see ``EisnerLists``."""
     threads = _threads(multiprocessors, most_threads, sentences, words)
     side = words + 1
     lists = side * side + words * side // 2
@@ -229,14 +233,14 @@ def _list_plan(multiprocessors: int, most_threads: int, sentences: int, words: i
 
 
 def _blocks(multiprocessors: int, sentences: int, workspace: int, room: int) -> int:
-    """One a sentence; with a workspace, as many as can run at once and find room."""
+    """One block per sentence; with a workspace, as many as run concurrently and fit."""
     if not workspace:
         return sentences
     return max(1, min(sentences, 2 * multiprocessors, room // workspace))
 
 
 def _threads(multiprocessors: int, most: int, sentences: int, words: int) -> int:
-    """Four lanes a cell of the narrowest width; more where a multiprocessor has one block alone."""
+    """Four threads per cell of the narrowest width; eight if a multiprocessor has only one block."""
     is_alone = sentences <= multiprocessors or words > 56
     return min(most, 512, max(64, _rounded_up((8 if is_alone else 4) * (words + 1), 64)))
 
@@ -271,7 +275,10 @@ def _run(
     count: int = 0,
     seed: int = 0,
 ) -> None:
-    """Launch a kernel, and after it, where there is one, that for the sentences that were found unsafe. Their flags end the workspace."""
+    """Launch a kernel, then its wide variant, if any, for sentences that overflowed.
+
+    Their flags end the workspace.
+    """
     scores = batch.scores
     sentences, side, _ = scores.shape
     if sentences == 0:

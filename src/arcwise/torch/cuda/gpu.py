@@ -1,4 +1,4 @@
-"""Kernels on an NVIDIA GPU, through the driver, on the stream that torch uses."""
+"""``Gpu``: launches kernels through the CUDA driver, on torch's current stream."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from arcwise.torch.cuda.compiler import CudaError, machine_code
 
 _ONE_POINTER = ctypes.c_void_p * 1
 _NO_CONTEXT = 201
-"""CUDA_ERROR_INVALID_CONTEXT: a thread in which nothing of CUDA was called before"""
+"""CUDA_ERROR_INVALID_CONTEXT: a thread that has not used CUDA before."""
 _MAX_DYNAMIC_SHARED = 8
 """CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES"""
 
@@ -36,8 +36,8 @@ class Gpu:
         self._kernels: dict[tuple[str, str], ctypes.c_void_p] = {}
 
     def empty(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
-        """Memory on the device, not filled."""
-        # half the time of torch.empty, whose arguments have more forms
+        """Allocate uninitialised memory on the device."""
+        # empty_strided takes half the time of torch.empty, whose arguments have more forms
         return torch.empty_strided(shape, _strides(*shape), dtype=dtype, device=self.device)
 
     def launch(
@@ -53,7 +53,7 @@ class Gpu:
         """Run a kernel on the current stream of torch."""
         if blocks == 0:
             return
-        if torch._C._cuda_getDevice() != self._index:  # the driver launches on the current one
+        if torch._C._cuda_getDevice() != self._index:  # the driver launches on the current device
             with torch.cuda.device(self._index):
                 self.launch(source, kernel, arguments, blocks=blocks, threads=threads, shared=shared)
             return
@@ -78,14 +78,14 @@ class Gpu:
             _check(f"loading {source}", driver.cuModuleLoadData(ctypes.byref(module), code))
             self._modules[source] = module
         function = ctypes.c_void_p()
-        found = driver.cuModuleGetFunction(ctypes.byref(function), self._modules[source], kernel.encode())
-        _check(f"{kernel} of {source}", found)
+        status = driver.cuModuleGetFunction(ctypes.byref(function), self._modules[source], kernel.encode())
+        _check(f"{kernel} of {source}", status)
         _check(kernel, driver.cuFuncSetAttribute(function, _MAX_DYNAMIC_SHARED, self.shared_limit))
         self._kernels[source, kernel] = function
         return function
 
     def _enter_context(self) -> None:
-        """Make torch's context that of this thread, where none is (a thread of the backward pass, say)."""
+        """Set torch's context in a thread that has none, such as one of the backward pass."""
         context = ctypes.c_void_p()
         _check("context", _driver().cuCtxGetCurrent(ctypes.byref(context)))
         if not context:
@@ -95,13 +95,13 @@ class Gpu:
 
 @lru_cache(maxsize=1024)
 def _strides(*shape: int) -> tuple[int, ...]:
-    """Of a contiguous tensor."""
+    """Return the strides of a contiguous tensor."""
     return tuple(prod(max(side, 1) for side in shape[at:]) for at in range(1, len(shape) + 1))
 
 
 @cache
 def gpu(index: int) -> Gpu:
-    """The GPU of that number."""
+    """Return a GPU by its index."""
     return Gpu(torch.device("cuda", index))
 
 
@@ -110,7 +110,7 @@ def _driver() -> ctypes.CDLL:
     try:
         driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     except OSError as problem:
-        raise CudaError(f"the driver of the GPU was not found: {problem}") from None
+        raise CudaError(f"the CUDA driver was not found: {problem}") from None
     numbers = [ctypes.c_uint] * 7
     driver.cuLaunchKernel.argtypes = [
         ctypes.c_void_p,
@@ -122,12 +122,12 @@ def _driver() -> ctypes.CDLL:
     return driver
 
 
-def _check(what: str, status: int) -> None:
+def _check(action: str, status: int) -> None:
     if status != 0:
-        _fail(what, status)
+        _fail(action, status)
 
 
-def _fail(what: str, status: int) -> None:
+def _fail(action: str, status: int) -> None:
     text = ctypes.c_char_p()
     _driver().cuGetErrorString(status, ctypes.byref(text))
-    raise CudaError(f"CUDA: {what}: {(text.value or b'error').decode()} ({status})")
+    raise CudaError(f"CUDA: {action}: {(text.value or b'error').decode()} ({status})")

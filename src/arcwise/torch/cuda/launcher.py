@@ -1,4 +1,4 @@
-"""Where CUDA kernels run: on a GPU, or in tests on the CPU, from the same source."""
+"""``Launcher``: runs CUDA kernels on a GPU or, in tests, the same source on the CPU."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import torch
 from torch import Tensor
 
 DOUBLE, WIDE_NUMBER, DUAL, HYPER_DUAL = 8, 16, 24, 40
-"""Bytes of a number of ``cuda_number.cuh``; those with derivatives are over ``WideNumber``."""
+"""Bytes of the number types of ``cuda_number.cuh``; dual numbers consist of ``WideNumber``."""
 
 
 class Launcher(Protocol):
     """A device that runs kernels of ``native/kernels/inference/*.cu``."""
 
     multiprocessors: int
-    """Blocks that can run at the same time, at least."""
+    """Minimum number of blocks that run concurrently."""
     shared_limit: int
-    """The most bytes of shared memory that a block may ask for."""
+    """Maximum bytes of shared memory per block."""
     threads_limit: int
-    """The most threads of a block; 1 in the emulation."""
+    """Maximum threads per block; 1 in the emulation."""
 
     def empty(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
-        """Memory on the device, not filled."""
+        """Allocate uninitialised memory on the device."""
         ...
 
     def launch(
@@ -37,6 +37,8 @@ class Launcher(Protocol):
         threads: int,
         shared: int = 0,
     ) -> None:
-        """Run a kernel, say ``eisner_marginals_float`` of ``eisner.cu``, after all that was launched before. ``arguments`` has the
-        fields of the kernel's struct; ``shared`` is the bytes of shared memory a block."""
+        """Run a kernel, such as ``eisner_marginals_float`` of ``eisner.cu``, after all earlier launches.
+
+        ``arguments`` has the fields of the kernel's struct; ``shared`` is the bytes of shared memory per
+        block."""
         ...

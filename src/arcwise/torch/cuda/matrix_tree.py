@@ -1,4 +1,4 @@
-"""Log partition, marginals and their derivatives of non-projective trees on a GPU: ``native/kernels/inference/matrix_tree.cu``."""
+"""Matrix-Tree sums and their derivatives on a GPU: ``native/kernels/inference/matrix_tree*.cu``."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Short(NamedTuple):
     """A kernel ``matrix_tree_<words>.cu``."""
 
     words: int
-    """The most of a sentence."""
+    """Maximum number of words."""
     lanes: int
     """Threads for each half of a sentence."""
     threads: int
-    """Threads of a block."""
+    """Threads per block."""
     bytes: int
-    """Of shared memory, for each half of a sentence."""
+    """Shared memory for each half of a sentence."""
 
 
 SHORT = (
@@ -55,14 +55,14 @@ class _MatrixTreeArguments(ctypes.Structure):
 
 
 def log_partition(launcher: Launcher, batch: Padded) -> Tensor:
-    """As ``TreeBackend.log_partition``."""
+    """See ``TreeBackend.log_partition``."""
     result = launcher.empty(batch.lengths.shape, batch.scores.dtype)
     _sum_trees(launcher, batch, result, None)
     return result
 
 
 def marginals(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
-    """As ``TreeBackend.marginals``."""
+    """See ``TreeBackend.marginals``."""
     log_z = launcher.empty(batch.lengths.shape, batch.scores.dtype)
     result = launcher.empty(batch.scores.shape, batch.scores.dtype)
     _sum_trees(launcher, batch, log_z, result)
@@ -70,17 +70,17 @@ def marginals(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
 
 
 def marginals_jvp(launcher: Launcher, batch: Padded, direction: Tensor) -> Tensor:
-    """As ``TreeBackend.marginals_jvp``."""
+    """See ``TreeBackend.marginals_jvp``."""
     return _derivative(launcher, batch, "matrix_tree_slope", DUAL, direction, direction)
 
 
 def marginals_second_derivative(launcher: Launcher, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
-    """As ``TreeBackend.marginals_second_derivative``."""
+    """See ``TreeBackend.marginals_second_derivative``."""
     return _derivative(launcher, batch, "matrix_tree_bend", HYPER_DUAL, first, second)
 
 
 def _sum_trees(launcher: Launcher, batch: Padded, log_z: Tensor, result: Tensor | None) -> None:
-    """Doubles first; what they were not safe for again, with numbers that have an exponent of their own."""
+    """Sum in doubles, then again with a wider exponent for sentences that doubles were not safe for."""
     sentences = batch.lengths.shape[0]
     if not sentences:
         return
@@ -169,9 +169,8 @@ def _arguments(batch: Padded, *, halved: bool) -> _MatrixTreeArguments:
     arguments = _MatrixTreeArguments()
     arguments.scores, arguments.lengths = batch.scores.data_ptr(), batch.lengths.data_ptr()
     arguments.sentences, arguments.side = sentences, side
-    arguments.stride = (
-        _columns(side - 1, halved=halved) | 1
-    )  # odd: a column lies in different banks of shared memory
+    # Odd, so that the entries of a column are in different banks of shared memory.
+    arguments.stride = _columns(side - 1, halved=halved) | 1
     arguments.single_root = batch.single_root
     arguments.in_double = batch.scores.dtype is torch.float64
     return arguments
@@ -179,7 +178,8 @@ def _arguments(batch: Padded, *, halved: bool) -> _MatrixTreeArguments:
 
 @lru_cache(maxsize=1024)
 def _columns(words: int, *, halved: bool) -> int:
-    """Of the matrix of ``tree_elimination.cuh``: each level begins where the kept states of the level above end."""
+    """Columns of the matrix of ``tree_elimination.cuh``: each level starts after the kept states of the one
+    above."""
     roots, begin, states = 2, 0, words
     kept = (words + 1) // 2 if halved else 1
     columns = roots + states
@@ -190,7 +190,7 @@ def _columns(words: int, *, halved: bool) -> int:
 
 
 def _shared_bytes(arguments: _MatrixTreeArguments, number_bytes: int, *, with_matrix: bool = True) -> int:
-    """Flags, two numbers and a shift a word, and the matrix where it fits."""
+    """Bytes for flags, two numbers and a shift per word, and the matrix if it fits."""
     side, stride = int(arguments.side), int(arguments.stride)
     few = 32 + side * (2 * number_bytes + 8) + 8
     return few + (side * stride * number_bytes if with_matrix else 0)
@@ -221,5 +221,5 @@ def _launch(
 
 
 def _threads(words: int) -> int:
-    """A warp for about twelve rows of the first level."""
+    """One warp for about twelve rows of the first level."""
     return 64 if words <= 24 else 128 if words <= 48 else 256 if words <= 160 else 512

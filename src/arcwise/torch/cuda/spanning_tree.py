@@ -11,11 +11,11 @@ from arcwise.torch.cuda.launcher import Launcher
 from arcwise.torch.padded import Padded
 
 LARGEST_K = 32
-"""More trees than that are for the kernels of the CPU."""
+"""Larger k runs on the CPU."""
 
 _THREADS = 128
 _BLOCKS_AT_ONCE = 16
-"""Blocks for which there is work space in global memory, a multiprocessor."""
+"""Blocks per multiprocessor that get a workspace in global memory."""
 
 
 class _SpanningTreeArguments(ctypes.Structure):
@@ -35,7 +35,7 @@ class _SpanningTreeArguments(ctypes.Structure):
 
 
 def decode(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
-    """As ``TreeBackend.decode``."""
+    """See ``TreeBackend.decode``."""
     heads = launcher.empty(batch.scores.shape[:2], torch.int64)
     values = launcher.empty(batch.scores.shape[:1], batch.scores.dtype)
     _search(launcher, batch, "spanning_tree_decode", 1, heads, values)
@@ -43,7 +43,7 @@ def decode(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
 
 
 def k_best(launcher: Launcher, batch: Padded, k: int) -> tuple[Tensor, Tensor]:
-    """As ``TreeBackend.k_best``, for k up to ``LARGEST_K``."""
+    """See ``TreeBackend.k_best``, for k up to ``LARGEST_K``."""
     assert k <= LARGEST_K
     sentences, side, _ = batch.scores.shape
     heads = launcher.empty((sentences, k, side), torch.int64)
@@ -84,12 +84,13 @@ def _search(launcher: Launcher, batch: Padded, kernel: str, k: int, heads: Tenso
 
 
 def _few_bytes(side: int) -> int:
-    """What ``Contraction`` has beside its rows: swaps, a double and seven integers a vertex, six integers a word."""
+    """Bytes of ``Contraction`` besides its rows: swaps, a double and 7 integers per vertex, 6 integers per
+    word."""
     return _rounded(32 * 16 + 2 * side * 8 + (7 * 2 + 6) * side * 4 + 16)
 
 
 def _search_bytes(side: int, k: int) -> int:
-    """What ``KBestSearch`` has: two sets of trees a tree, values, counts, trees."""
+    """Bytes of ``KBestSearch``: two sets of trees per tree, values, counts, trees."""
     return _rounded(2 * k * 56 + k * 8 + 16 + k * side * 4)
 
 

@@ -12,11 +12,11 @@ from arcwise.torch.cuda.launcher import WIDE_NUMBER, Launcher
 from arcwise.torch.padded import Padded
 
 _WALKERS = 128
-"""Threads of a block; each makes a draw."""
+"""Threads per block; each draws one tree."""
 _THREADS = 256
-"""Threads of a block that draws by elimination."""
+"""Threads per block that samples by elimination."""
 _WORKSPACE = 1 << 28
-"""The most bytes of global memory for blocks that draw by elimination, one of them apart."""
+"""Maximum bytes of global memory for blocks that sample by elimination; one block always runs."""
 
 
 class _WilsonArguments(ctypes.Structure):
@@ -39,7 +39,7 @@ class _WilsonArguments(ctypes.Structure):
 
 
 def sample(launcher: Launcher, batch: Padded, count: int, seed: int) -> Tensor:
-    """As ``TreeBackend.sample``."""
+    """See ``TreeBackend.sample``."""
     sentences, side = batch.scores.shape[:2]
     heads = launcher.empty((count, sentences, side), torch.int64)
     if not sentences or not count:
@@ -84,7 +84,7 @@ def _walk(launcher: Launcher, arguments: _WilsonArguments) -> None:
 
 
 def _eliminate(launcher: Launcher, arguments: _WilsonArguments) -> None:
-    """The draws whose walk took too long."""
+    """Sample by elimination where the walk took too long."""
     side = int(arguments.side)
     threads = min(_THREADS, launcher.threads_limit)
     arguments.slice = WIDE_NUMBER * (side * threads + _matrix_numbers(side - 1))
@@ -97,7 +97,7 @@ def _eliminate(launcher: Launcher, arguments: _WilsonArguments) -> None:
 
 
 def _matrix_numbers(words: int) -> int:
-    """Numbers of the systems of all levels; the first two have all words."""
+    """Count the numbers of the systems of all levels; the first two have all words."""
     rows, numbers = words, words * (words + 1)
     while rows > 1:
         numbers += rows * (rows + 1)
