@@ -124,7 +124,9 @@ def run(cell: Cell, models: bool) -> dict[str, Any]:
     train, dev = (read_whole(cell.treebank, part) for part in ("train", "dev"))
     data = PredictedTags(seen(cell, "train"), seen(cell, "dev")) if cell.own_tags else None
     prepared = time.monotonic()
-    parser = NeuralParser.train(train, dev, config=cell.config, seen=data, progress=Progress(shown=False))
+    parser = NeuralParser.train(
+        train, dev, config=cell.config, predicted_tags=data, progress=Progress(shown=False)
+    )
     trained = time.monotonic()
     record = {
         "cell": cell.name,

@@ -147,7 +147,7 @@ def train_pipeline(
     if config.kind == "neural":
         from arcwise.neural.tags import PredictedTags
 
-        others: dict[str, Any] = {"seen": PredictedTags(seen, seen_dev), "checkpoint": checkpoint}
+        others: dict[str, Any] = {"predicted_tags": PredictedTags(seen, seen_dev), "checkpoint": checkpoint}
         data = read(train), read(chosen) if isinstance(chosen, Treebank) else chosen
     else:
         others, data = {}, (seen, seen_dev or chosen)

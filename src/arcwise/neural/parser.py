@@ -1,8 +1,7 @@
-"""``NeuralParser``: a BiLSTM or a transformer, and bilinear scores under exact inference (Dozat & Manning 2017; Koo et al. 2007)."""
+"""``NeuralParser``: biaffine scores under exact inference (Dozat & Manning 2017; Koo et al. 2007)."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -34,73 +33,83 @@ if TYPE_CHECKING:
     from arcwise.neural.transformer_scorer import TransformerScorer
 
 _SENTENCES = 256
-"""Sentences whose scores, of a network with a transformer, are kept at a time."""
+"""Sentences per batch with a transformer, whose scores are kept in memory."""
 
 
 class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
-    """A trained neural parser. Training needs torch; parsing needs nothing but numpy, unless a transformer reads the words.
+    """A trained neural parser. Training needs torch; parsing needs only numpy, unless the encoder is a transformer.
 
-    Every decoder, class of trees, constraint and confidence is that of the graph-based parser: from the scores on both are the same.
+    Inference is that of the graph-based parser: decoders, classes of trees, constraints and confidences.
     """
 
     kind: ClassVar[str] = KIND
     description: ClassVar[str] = "neural"
     scores_are_tempered: ClassVar[bool] = True
 
-    @cached_property
+    def __init__(
+        self, model: NeuralModel, *, scorer: EnsembleScorer | TransformerScorer | None = None
+    ) -> None:
+        """``scorer``: networks that are loaded already; by default they are loaded when first needed."""
+        super().__init__(model)
+        self._loaded_scorer = scorer
+
+    @property
     def scorer(self) -> EnsembleScorer | TransformerScorer:
-        """Networks, in native code; in torch if they have a transformer."""
-        if self.model.transformer is not None:
-            return self._on("cpu" if self.model.config.device == "cpu" else "auto")
-        return (NeuralScorer if len(self.model.members) == 1 else EnsembleScorer)(self.model)
+        """The networks: native code, or torch if the encoder is a transformer."""
+        if self._loaded_scorer is None:
+            if self.model.transformer is not None:
+                self._loaded_scorer = self._on("cpu" if self.model.config.device == "cpu" else "auto")
+            else:
+                single = len(self.model.members) == 1
+                self._loaded_scorer = (NeuralScorer if single else EnsembleScorer)(self.model)
+        return self._loaded_scorer
 
     @property
     def decoding(self) -> Decoding:
-        """How it parses unless told otherwise."""
+        """Decoder and class of trees that parsing uses by default."""
         return self.model.decoding
 
     @property
     def temperatures(self) -> Temperatures:
-        """How its scores become probabilities: the temperatures of the model are in its scores already."""
+        """Smoothing of the probabilities; the model's temperatures are already applied to its scores."""
         return Temperatures(smoothing=self.model.temperatures.smoothing)
 
     @property
     def fitted(self) -> Temperatures:
-        """Those of the model."""
+        """Temperatures fitted in training or calibration."""
         return self.model.temperatures
 
     def with_temperatures(self, heads: float, labels: float, smoothing: float = 0.0) -> Self:
-        """The same parser with other confidences, whatever those that it had."""
-        found = type(self)(self.model.with_temperatures(Temperatures(heads, labels, smoothing)))
-        if self.model.transformer is not None:  # one transformer in memory, whatever the temperatures
-            vars(found)["scorer"] = self.scorer.of(found.model)  # type: ignore[union-attr]
-        return found
+        """Return this parser with other temperatures, which replace those of the model."""
+        model = self.model.with_temperatures(Temperatures(heads, labels, smoothing))
+        if self.model.transformer is None:
+            return type(self)(model)
+        # A transformer is large: share it instead of loading it again.
+        return type(self)(model, scorer=self.scorer.of(model))  # type: ignore[union-attr]
 
     def _placed(self, options: ParseOptions) -> Self:
-        """The parser whose transformer runs where the options say; itself if they do not."""
+        """Return the parser on the device of the options; itself if they name none or there is no transformer."""
         if options.device is None or self.model.transformer is None:
             return self
-        if options.device not in self._elsewhere:
-            other = copy.copy(self)
-            vars(other)["scorer"] = self._on(options.device)
-            self._elsewhere[options.device] = other
-        return self._elsewhere[options.device]
+        if options.device not in self._by_device:
+            placed = type(self)(self.model, scorer=self._on(options.device))
+            self._by_device[options.device] = placed
+        return self._by_device[options.device]
 
     @cached_property
-    def _elsewhere(self) -> dict[str, Self]:
-        """Device → the same parser there, once it was asked for."""
+    def _by_device(self) -> dict[str, Self]:
+        """This parser on each requested device."""
         return {}
 
     def _on(self, device: str) -> TransformerScorer:
-        """The networks with a transformer, on a device."""
+        """Load the networks with a transformer onto a device."""
         require("torch", "transformers")
         from arcwise.neural.transformer_scorer import TransformerScorer
 
         return TransformerScorer(self.model, device=device)
 
-    # ---- training
-
     @classmethod
+    @renamed_keyword("seen", "predicted_tags")
     @renamed_keyword("teaching", "distillation")
     def train(
         cls,
@@ -110,17 +119,21 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         config: NeuralConfig = NeuralConfig(),
         threads: int = 1,
         progress: Progress | None = None,
-        seen: PredictedTags | None = None,
+        predicted_tags: PredictedTags | None = None,
         checkpoint: PathLike | None = None,
         engine: Engine = ThisProcess(),
         distillation: Distillation | None = None,
     ) -> Self:
-        """Train on ``train``; epoch and decoder are chosen on ``dev`` if it is given, and temperatures fitted: a treebank, or folds of the
-        training data (``"5fold"``; ``"auto"``: for a small treebank).
+        """Train a parser.
 
-        Trees may be partial (heads ``_``). Ctrl-C keeps the best weights so far. ``seen``: training and development data with the tags
-        that the network is to see, where it learns better ones (``config.learns``). ``checkpoint``: a file that is written after each epoch,
-        and from which training goes on if it is there. ``engine``: where the networks of an ensemble, or of folds, are trained. ``distillation``: it learns what another parser says of the treebank, and of text.
+        ``dev`` selects the epoch and the decoder and calibrates the confidences: a treebank, or folds of the training
+        data (``"5fold"``; ``"auto"``: folds if the treebank is small). Trees can be partial (heads ``_``). Ctrl-C keeps
+        the best weights so far.
+
+        ``predicted_tags``: the data with another tagger's tags as input, where the network learns the gold tags
+        (``config.learns``). ``checkpoint``: file written after each epoch, from which training resumes if it exists.
+        ``engine``: where ensemble members and folds are trained. ``distillation``: a teacher to learn from, on the
+        treebank and on text.
         """
         from arcwise.neural.training import train_model
 
@@ -130,7 +143,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
             config,
             threads=threads,
             progress=progress,
-            seen=seen,
+            predicted_tags=predicted_tags,
             checkpoint=checkpoint,
             engine=engine,
             distillation=distillation,
@@ -141,8 +154,6 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
     def _model_of(cls, packed: Packed) -> NeuralModel:
         return NeuralModel.unpack(packed)
 
-    # ---- parsing
-
     def analyse(
         self,
         treebank: Treebank,
@@ -151,33 +162,33 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Analysis:
-        """``parse``, and the same as arrays. A network that has learned tags beside trees also replaces those, but for what
-        ``options.keep`` keeps."""
+        """Parse, and also return the trees as arrays.
+
+        A network that predicts tags replaces those columns too, except for values that ``options.keep`` keeps.
+        """
         treebank = as_treebank(treebank)
         options.check(self.description, self.capabilities)
         if not self.model.writes:
             return analyse_any_length(self, treebank, options, constraints, threads)
-        own = self._tagging()
+        parser = self._tagging()
         return analyse_any_length(
-            own,
+            parser,
             treebank,
             options,
             constraints,
             threads,
-            tag_columns=lambda bank: own._tags(bank, options, threads),
+            tag_columns=lambda part: parser._tags(part, options, threads),
         )
 
     def _tagging(self) -> Self:
-        """The same parser, whose network makes tags in the pass in which it makes trees, where that is possible."""
+        """Return this parser with a scorer that predicts tags in the same pass, if the networks allow it."""
         if type(self.scorer) is not NeuralScorer:
             return self
-        other = copy.copy(self)
-        vars(other)["scorer"] = TaggingScorer(self.scorer)
-        return other
+        return type(self)(self.model, scorer=TaggingScorer(self.scorer))
 
     def _parses(self, treebank: Treebank, options: ParseOptions, *others: Any) -> Parses:
-        own = self._placed(options)
-        return super(NeuralParser, own)._parses(treebank, options, *others)
+        placed = self._placed(options)
+        return super(NeuralParser, placed)._parses(treebank, options, *others)
 
     def k_best_parses(
         self,
@@ -187,43 +198,43 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> KBestParses:
-        """The ``options.k_best`` best trees of every sentence, all with other heads, and their probabilities."""
-        own = self._placed(options)
-        return super(NeuralParser, own).k_best_parses(
+        """Return the ``options.k_best`` best trees of every sentence, with distinct heads, and their probabilities."""
+        placed = self._placed(options)
+        return super(NeuralParser, placed).k_best_parses(
             treebank, options=options, constraints=constraints, threads=threads
         )
 
     def _tags(self, treebank: Treebank, options: ParseOptions, threads: int) -> dict[str, Any]:
-        """The columns of tags that the networks fill in."""
-        found = self._placed(options).scorer.tags(treebank, threads=threads)
+        """Predict the tag columns, as arguments of ``Treebank.annotate``."""
+        predictions = self._placed(options).scorer.tags(treebank, threads=threads)
         names = self.model.tags.names
         # Only lemma scripts read the forms; a view of a treebank is not free.
         read = self.model.look_alikes.view(treebank) if "lemma" in names else treebank
         columns: dict[str, Any] = {}
-        for name, coded in self.model.tags.annotations(read, [codes for codes, _ in found]).items():
+        for name, coded in self.model.tags.annotations(read, [codes for codes, _ in predictions]).items():
             if name in self.model.writes:
-                own = treebank.column(name) if name in options.kept else None
-                columns[name] = coded if own is None else coded.where_blank(own)
+                kept = treebank.column(name) if name in options.kept else None
+                columns[name] = coded if kept is None else coded.where_blank(kept)
         if options.confidence and "upos" in columns:
-            sure = found[names.index("upos")][1]
+            probabilities = predictions[names.index("upos")][1]
             kept = treebank.column("upos") if "upos" in options.kept else None
-            columns["misc_update"] = upos_confidence(sure, kept)
+            columns["misc_update"] = upos_confidence(probabilities, kept)
         return columns
 
     @property
     def capabilities(self) -> Capabilities:
-        """Everything but a beam; it learns from partial trees."""
+        """Everything except a beam; training accepts partial trees."""
         in_torch = self.model.transformer is not None
         return replace(super().capabilities, partial_trees=True, device=in_torch)
 
     @property
     def batch_sentences(self) -> int | None:
-        """Scores of a transformer are kept for some sentences at a time; native networks keep none."""
+        """Batch size with a transformer, whose scores are kept; native networks decode sentence by sentence."""
         return None if self.model.transformer is None else _SENTENCES
 
     @property
     def info(self) -> Mapping[str, Any]:
-        """Configuration, training data, scores, sizes."""
+        """Sizes, configuration and training report."""
         model = self.model
         return {
             "kind": KIND,

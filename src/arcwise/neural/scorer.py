@@ -1,9 +1,8 @@
-"""``NeuralScorer``: a network, or several, as a scorer; they run in native code, without torch."""
+"""Scorers that run the networks in native code, without torch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,45 +20,49 @@ Floats = npt.NDArray[np.float32]
 
 
 class EnsembleScorer:
-    """The score of an arc with a label is that of the arc + log P(label | arc) (Dozat & Manning 2017); of several networks the mean."""
+    """Scores labelled arcs as arc score + log P(label | arc) (Dozat & Manning 2017), averaged over the networks."""
 
-    def __init__(self, model: NeuralModel) -> None:
+    def __init__(self, model: NeuralModel, networks: list[native.NeuralNetwork] | None = None) -> None:
+        """``networks``: those of the model if they are loaded already."""
         self._model = model
+        self._networks = networks
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of the training data."""
+        """Labels of the training data."""
         return self._model.labels
 
-    @cached_property
+    @property
     def networks(self) -> list[native.NeuralNetwork]:
-        """The networks of the model."""
-        return self._model.networks()
+        """The networks, loaded when first needed."""
+        if self._networks is None:
+            self._networks = self._model.networks()
+        return self._networks
 
     def scores(
         self, treebank: Treebank, *, trees: TreeClass, required: Codes | None = None, threads: int = 1
     ) -> Scores:
-        """The scores of every arc with every label; of several networks their mean."""
+        """Score every arc with every label, averaged over the networks."""
         read = self._model.look_alikes.view(treebank)
-        found = [
+        by_network = [
             Scores(network.scores(read.layout, read.data, required, threads=threads), self.labels)
             for network in self.networks
         ]
-        return found[0] if len(found) == 1 else Scores.mean(found)
+        return by_network[0] if len(by_network) == 1 else Scores.mean(by_network)
 
     def tags(self, treebank: Treebank, *, threads: int = 1) -> list[tuple[Codes, Floats]]:
-        """For each tag that is learned the number of each word's value, and its probability; of several networks the most_confident one's."""
+        """For each tag, the code of every word's value and its probability, from the most confident network."""
         read = self._model.look_alikes.view(treebank)
         by_network = [network.tags(read.layout, read.data, threads=threads) for network in self.networks]
-        return [most_confident(several) for several in zip(*by_network, strict=True)]
+        return [most_confident(predictions) for predictions in zip(*by_network, strict=True)]
 
     def pack(self, precision: Precision = "float32") -> Packed:
-        """The model with its weights."""
+        """Pack the model with its weights."""
         return self._model.pack(precision)
 
 
 class NeuralScorer(EnsembleScorer):
-    """A single network, which also decodes sentence by sentence without keeping the scores."""
+    """A single network, which decodes sentence by sentence without keeping the scores."""
 
     def decoded(
         self,
@@ -70,7 +73,7 @@ class NeuralScorer(EnsembleScorer):
         gold: bool,
         threads: int,
     ) -> native.ParseResult:
-        """``scores`` and the decoder in one go."""
+        """Score and decode in one native call."""
         read = self._model.look_alikes.view(treebank)
         return self.networks[0].parse(
             read.layout,
@@ -82,7 +85,7 @@ class NeuralScorer(EnsembleScorer):
         )
 
     def _gold(self, treebank: Treebank, gold: bool) -> dict[str, Any]:
-        """The heads and labels of the treebank, if their probabilities are asked for."""
+        """Arguments that request the probabilities of the treebank's own heads and labels."""
         if not gold:
             return {}
         return {
@@ -99,7 +102,7 @@ class NeuralScorer(EnsembleScorer):
         required: Codes | None,
         threads: int,
     ) -> native.KBestResult:
-        """``scores`` and the k best trees in one go."""
+        """Score and find the k best trees in one native call."""
         read = self._model.look_alikes.view(treebank)
         return self.networks[0].k_best(
             read.layout, read.data, required, settings=settings, k=k, threads=threads
@@ -107,11 +110,10 @@ class NeuralScorer(EnsembleScorer):
 
 
 class TaggingScorer(NeuralScorer):
-    """The same network for one treebank that is parsed, then tagged: the tags come from the pass that decodes it, and need no other one."""
+    """A network that keeps the tags of its decoding pass, so that tagging the same treebank needs no second one."""
 
     def __init__(self, scorer: NeuralScorer) -> None:
-        super().__init__(scorer._model)
-        vars(self)["networks"] = scorer.networks
+        super().__init__(scorer._model, scorer.networks)
         self._tagged: tuple[Treebank, list[tuple[Codes, Floats]]] | None = None
 
     def decoded(
@@ -123,7 +125,7 @@ class TaggingScorer(NeuralScorer):
         gold: bool,
         threads: int,
     ) -> native.ParseResult:
-        """``scores`` and the decoder in one go, and the tags beside."""
+        """Score, decode and tag in one native call."""
         read = self._model.look_alikes.view(treebank)
         result, tags = self.networks[0].parse_and_tag(
             read.layout,
@@ -137,14 +139,15 @@ class TaggingScorer(NeuralScorer):
         return result
 
     def tags(self, treebank: Treebank, *, threads: int = 1) -> list[tuple[Codes, Floats]]:
-        """Those of the last pass if it was over this treebank, all of it."""
+        """Return the tags of the last decoding pass if it was over this treebank, otherwise run the network."""
         if self._tagged is not None and self._tagged[0] is treebank:
             return self._tagged[1]
         return super().tags(treebank, threads=threads)
 
 
-def most_confident(several: Sequence[tuple[Codes, Floats]]) -> tuple[Codes, Floats]:
-    """Of each word the value of the network that is most_confident of its own."""
-    codes, sure = (np.stack([np.asarray(one[i]) for one in several]) for i in (0, 1))
-    best = sure.argmax(0)[None]
-    return np.take_along_axis(codes, best, 0)[0], np.take_along_axis(sure, best, 0)[0]
+def most_confident(predictions: Sequence[tuple[Codes, Floats]]) -> tuple[Codes, Floats]:
+    """For each word, the prediction of the network with the highest probability."""
+    codes = np.stack([np.asarray(network_codes) for network_codes, _ in predictions])
+    probabilities = np.stack([np.asarray(network_probabilities) for _, network_probabilities in predictions])
+    best = probabilities.argmax(0)[None]
+    return np.take_along_axis(codes, best, 0)[0], np.take_along_axis(probabilities, best, 0)[0]

@@ -1,4 +1,4 @@
-"""Training a neural parser: prepare the trees, learn alphabets, train one network or several, choose on development data."""
+"""Train a neural parser: prepare trees and alphabets, train one network or an ensemble, tune on development data."""
 
 from __future__ import annotations
 
@@ -48,33 +48,29 @@ def train_model(
     *,
     threads: int = 1,
     progress: Progress | None = None,
-    seen: PredictedTags | None = None,
+    predicted_tags: PredictedTags | None = None,
     checkpoint: PathLike | None = None,
     distillation: Distillation | None = None,
     engine: Engine = ThisProcess(),
 ) -> NeuralModel:
-    """Train as the configuration says. ``seen``: the data with the tags that the network is to see, where these are not those that it
-    learns. ``distillation``: it learns what another parser says of the treebank, and of text. ``engine``: where the networks of an ensemble,
-    or of folds, are trained."""
+    """Train the networks of a configuration; see ``NeuralParser.train`` for the arguments."""
     progress = progress or Progress(shown=False)
     config.refuse_unread()
     if distillation is not None:
         config.check_distillation()
     chosen = development(train, dev)
     doubts = report_warnings(train, chosen, progress)
-    seen = seen or PredictedTags(train)
+    predicted_tags = predicted_tags or PredictedTags(train)
     distilled = distillation_data(
         distillation, train, config, projective=config.projective, threads=threads, progress=progress
     )
-    learner = NeuralLearner.of(train, seen.train, config, threads, progress, distilled)
-    keeper = (
-        None
-        if checkpoint is None
-        else TrainingCheckpoint(checkpoint, learner.fingerprint(seen.dev or chosen))
-    )
+    learner = NeuralLearner.of(train, predicted_tags.train, config, threads, progress, distilled)
+    keeper = None
+    if checkpoint is not None:
+        keeper = TrainingCheckpoint(checkpoint, learner.fingerprint(predicted_tags.dev or chosen))
     if isinstance(chosen, Folds):
         return _cross_validated(learner, chosen, progress, engine)
-    gold, chosen = chosen, seen.dev or chosen
+    gold, chosen = chosen, predicted_tags.dev or chosen
     model, best = learner.run(chosen, progress, keeper, engine=engine)
     if chosen is None or gold is None or best.interrupted:
         return replace(model, writes=learner.tags.columns)
@@ -86,13 +82,13 @@ def train_model(
 
 @dataclass(frozen=True)
 class NeuralLearner:
-    """The training data and their alphabets: ready to learn from."""
+    """Training data with their alphabets, ready to train networks on."""
 
     config: NeuralConfig
-    """With a value for every option."""
+    """Resolved: every option has a value."""
     train: Treebank
-    seen: Treebank
-    """The training data as the network sees them."""
+    tagged: Treebank
+    """The training data with the tags that the network gets as input."""
     prepared: PreparedTrees
     inputs: Inputs
     labels: tuple[str, ...]
@@ -100,26 +96,27 @@ class NeuralLearner:
     device: str
     threads: int
     pretrained: Pretrained | None = None
-    """The transformer that is the encoder, if one is."""
+    """The pretrained transformer, if it is the encoder."""
     distilled: DistillationData | None = None
-    """What a teacher says; text that it told of is then among the training data, after the treebank."""
+    """A teacher's predictions; its text then follows the treebank in the training data."""
 
     @classmethod
     def of(
         cls,
         train: Treebank,
-        seen: Treebank,
+        tagged: Treebank,
         config: NeuralConfig,
         threads: int,
         progress: Progress,
         distilled: DistillationData | None = None,
     ) -> NeuralLearner:
-        """The trees prepared, alphabets learned; with ``distilled``, from their sentences."""
+        """Prepare the trees and learn the alphabets; ``distilled`` adds its text to the training data."""
         if not train.word_count:
             raise InputError(f"{train.source}: has no words, expected trees to learn from")
         if distilled is not None:
             text = distilled.treebank[distilled.gold_sentences :]
-            train, seen = distilled.treebank, Treebank.from_sentences([*seen, *text], source=seen.source)
+            train = distilled.treebank
+            tagged = Treebank.from_sentences([*tagged, *text], source=tagged.source)
         prepared = prepare_trees(train, projective=config.projective, single_root=config.single_root)
         for note in prepared.notes:
             progress.say(note)
@@ -132,9 +129,9 @@ class NeuralLearner:
         learner = cls(
             config,
             train,
-            seen,
+            tagged,
             prepared,
-            Inputs.learn(seen, () if config.encoder else config.inputs, rare=config.rare),
+            Inputs.learn(tagged, () if config.encoder else config.inputs, rare=config.rare),
             labels,
             TagAlphabets.learn(train, config.learns),
             device,
@@ -144,46 +141,46 @@ class NeuralLearner:
         )
         weights = sum(int(np.prod(shape)) for shape in learner.shape.arrays.values())
         progress.say(
-            f"{weights:,} weights, dropout {config.dropout}, {config.epochs} epochs, batches of {config.batch_words} words, on {device}"
+            f"{weights:,} weights, dropout {config.dropout}, {config.epochs} epochs, "
+            f"batches of {config.batch_words} words, on {device}"
         )
         return learner
 
     @property
     def shape(self) -> NetworkShape:
-        """The sizes of the networks."""
+        """Sizes of the networks."""
         return network_shape(self.config, self.inputs, self.labels, self.tags, self.transformer)
 
     @property
     def transformer(self) -> Transformer | None:
-        """The transformer that is the encoder, if one is, but for its weights."""
+        """The transformer encoder without its weights; None for LSTMs."""
         return None if self.pretrained is None else self.pretrained.transformer
 
     @property
     def _rows(self) -> Inputs | WordPieces:
-        """What the network sees of words."""
+        """Encoder of words as input rows."""
         return self.inputs if self.transformer is None else self.transformer.pieces
 
     def fingerprint(self, dev: Treebank | Folds | None) -> str:
-        """What a checkpoint must agree with: configuration, data and device."""
+        """Hash of configuration, data and device, which a checkpoint must match."""
         from hashlib import sha256
 
-        told = dev.data if isinstance(dev, Treebank) else str(dev).encode()
-        before = b"" if self.pretrained is None else self.pretrained.digest.encode()
-        taught = b"" if self.distilled is None else self.distilled.soft_targets.probabilities.tobytes()
-        own = (
-            repr(self._told_config).encode(),
-            before,
-            taught,
+        # Checkpoints of earlier versions have this hash: keep the parts and their order.
+        dev_data = dev.data if isinstance(dev, Treebank) else str(dev).encode()
+        parts = (
+            repr(self._portable_config).encode(),
+            b"" if self.pretrained is None else self.pretrained.digest.encode(),
+            b"" if self.distilled is None else self.distilled.soft_targets.probabilities.tobytes(),
             self.device.encode(),
             self.train.data,
-            self.seen.data,
-            told,
+            self.tagged.data,
+            dev_data,
         )
-        return sha256(b"\0".join(own)).hexdigest()
+        return sha256(b"\0".join(parts)).hexdigest()
 
     @property
-    def _told_config(self) -> NeuralConfig:
-        """As the model tells it: a transformer by the name of its folder, wherever that is."""
+    def _portable_config(self) -> NeuralConfig:
+        """The configuration for the model file: a transformer by the name of its folder, without the path."""
         encoder = self.config.encoder
         return self.config if encoder is None else replace(self.config, encoder=Path(encoder).resolve().name)
 
@@ -196,8 +193,11 @@ class NeuralLearner:
         epochs: int | None = None,
         engine: Engine = ThisProcess(),
     ) -> tuple[NeuralModel, Best]:
-        """All networks, each with the weights of its best epoch; and how the last of them came about. ``epochs``: after so many each is
-        stopped, the learning rate being what it is then. ``engine``: where the networks of an ensemble are trained."""
+        """Train all networks, each with the weights of its best epoch; also return the ``Best`` of the last one.
+
+        ``epochs``: stop each network after this many, with the learning-rate schedule of the full number.
+        ``engine``: where the networks of an ensemble are trained.
+        """
         members: list[Mapping[str, npt.NDArray[Any]]] = []
         scores: list[DevScore] = []
         best = Best()
@@ -216,7 +216,7 @@ class NeuralLearner:
         if self.config.objective == "hinge":
             decoding = replace(decoding, decode="map")
         model = NeuralModel(
-            self._told_config,
+            self._portable_config,
             self.inputs,
             self.labels,
             self.tags,
@@ -235,7 +235,7 @@ class NeuralLearner:
         epochs: int | None,
         engine: Engine,
     ) -> Iterator[Best]:
-        """The networks of the ensemble, one after the other; those that workers train have no checkpoint."""
+        """Train the networks of the ensemble in order; those trained by workers have no checkpoint."""
         count = self.config.ensemble
         if count == 1 or isinstance(engine, ThisProcess):
             for number in range(count):
@@ -243,17 +243,19 @@ class NeuralLearner:
                     progress.say(f"network {number + 1} of {count}")
                 yield self._run_one(number, dev, progress, keeper, epochs)
             return
-        progress.say(f"{count} networks are trained by workers: no checkpoint is kept")
-        own = len(self.train) if self.distilled is None else self.distilled.gold_sentences
-        again = partial(
+        progress.say(f"workers train {count} networks, without a checkpoint")
+        gold = len(self.train) if self.distilled is None else self.distilled.gold_sentences
+        make_learner = partial(
             NeuralLearner.of,
-            self.train[:own],
-            self.seen[:own],
+            self.train[:gold],
+            self.tagged[:gold],
             self.config,
             self.threads,
             distilled=self.distilled,
         )
-        for number, best in enumerate(engine.map(partial(_network, again, dev, epochs), range(count)), 1):
+        for number, best in enumerate(
+            engine.map(partial(_network, make_learner, dev, epochs), range(count)), 1
+        ):
             progress.say(f"network {number} of {count}: epoch {best.epoch} {best.score or ''}")
             yield best
 
@@ -275,13 +277,13 @@ class NeuralLearner:
         epochs = epochs or config.epochs
         assert epochs is not None
         labels = _codes(self.prepared.labels, self.labels)
-        tags, taught = self.tags.codes(self.train), None
+        tags, targets = self.tags.codes(self.train), None
         if self.distilled is not None:
-            taught = self._taught(self.distilled, labels)
-            own = int(self.train.sentence_words[self.distilled.gold_sentences])
+            targets = self._soft_targets(self.distilled, labels)
+            gold_words = int(self.train.sentence_words[self.distilled.gold_sentences])
             for codes in tags:
-                codes[own:] = -1  # what the text has is somebody's guess
-        data = Data.of(self.seen, self._rows, self.prepared.heads, labels, tags, self.device, taught)
+                codes[gold_words:] = -1  # the tags of the text are predictions
+        data = Data.of(self.tagged, self._rows, self.prepared.heads, labels, tags, self.device, targets)
         with repeatable(self.device, config.seed):
             trainer = NetworkTrainer(config, self.shape, data, self.inputs.atoms, self._encoder())
             return fit(
@@ -295,15 +297,15 @@ class NeuralLearner:
                 checkpoint=None if keeper is None else keeper.of(number, trainer, epochs),
             )
 
-    def _taught(self, distilled: DistillationData, labels: npt.NDArray[np.int32]) -> Any:
-        """What the teacher says, in the labels of the network."""
+    def _soft_targets(self, distilled: DistillationData, labels: npt.NDArray[np.int32]) -> Any:
+        """The teacher's predictions with the labels of the network."""
         from arcwise.distillation.tensor_targets import TensorTargets
 
         arcs = distilled.targets(self.prepared.heads, labels, self.labels)
         return TensorTargets(arcs, distilled.weights, self.train.sentence_words.astype(np.int64))
 
     def _encoder(self) -> Any:
-        """The transformer, before it is fine-tuned; None for one of tables and LSTMs."""
+        """The pretrained transformer; None for embeddings and LSTMs."""
         if self.pretrained is None:
             return None
         from arcwise.neural.transformer_encoder import TransformerEncoder
@@ -313,7 +315,7 @@ class NeuralLearner:
         return encoder
 
     def _evaluator(self, trainer: Any, dev: Treebank) -> Callable[[Weights], DevScore]:
-        """A function that scores the trainer's averaged weights on the development data."""
+        """Return a function that scores the trainer's averaged weights on the development data."""
         from arcwise.neural.data import Data
 
         if not (dev.heads >= 0).any():
@@ -326,11 +328,11 @@ class NeuralLearner:
 
 
 def _network(
-    learner_of: Callable[..., NeuralLearner], dev: Treebank | None, epochs: int | None, number: int
+    make_learner: Callable[..., NeuralLearner], dev: Treebank | None, epochs: int | None, number: int
 ) -> Best:
-    """One network of an ensemble, where there is no learner yet (one does not travel)."""
+    """Train one network of an ensemble in a worker, which makes its own learner: a learner cannot be pickled."""
     quiet = Progress(shown=False)
-    return learner_of(progress=quiet)._run_one(number, dev, quiet, None, epochs)
+    return make_learner(progress=quiet)._run_one(number, dev, quiet, None, epochs)
 
 
 def _train_fold(
@@ -345,8 +347,8 @@ def _train_fold(
 
 
 def _codes(values: Sequence[str], names: Sequence[str]) -> npt.NDArray[np.int32]:
-    known = {name: code for code, name in enumerate(names)}
-    return np.array([known.get(value, -1) for value in values], np.int32)
+    codes = {name: code for code, name in enumerate(names)}
+    return np.array([codes.get(value, -1) for value in values], np.int32)
 
 
 def _cross_validated(learner: NeuralLearner, folds: Folds, progress: Progress, engine: Engine) -> NeuralModel:
@@ -354,7 +356,7 @@ def _cross_validated(learner: NeuralLearner, folds: Folds, progress: Progress, e
     calibrate them with the held-out networks."""
     distilled = learner.distilled
     gold = len(learner.train) if distilled is None else distilled.gold_sentences
-    tasks = fold_tasks(folds, learner.train[:gold], distilled, seen=learner.seen[:gold])
+    tasks = fold_tasks(folds, learner.train[:gold], distilled, seen=learner.tagged[:gold])
     train_fold = partial(_train_fold, replace(learner.config, ensemble=1), learner.threads)
     chosen = cross_validate(folds, tasks, train_fold, engine=engine, progress=progress)
     held_out = [(model, task.held_out) for model, task in zip(chosen.results, tasks, strict=True)]

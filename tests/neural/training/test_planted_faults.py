@@ -160,10 +160,10 @@ FAULTS = [
     Fault("first += taken", "first += taken + 1", batches),
     Fault("seed=self.config.seed + number", "seed=self.config.seed", ENSEMBLE),
     Fault("learner.run(None, progress, epochs=chosen.epoch, engine=engine)", "learner.run(None, progress, engine=engine)", folds),
-    Fault("seen = seen or PredictedTags(train)", "seen = PredictedTags(train)", SEEN),
+    Fault("predicted_tags = predicted_tags or PredictedTags(train)", "predicted_tags = PredictedTags(train)", SEEN),
     Fault("[self.file.best[number] for number", "[self.file.best[self.member] for number", ended),
-    Fault("told = dev.data if isinstance(dev, Treebank) else str(dev).encode()", "told = b''", refused(small_treebank())),
-    Fault("repr(self._told_config).encode()", "b''", refused(seed=2)),
+    Fault("dev_data = dev.data if isinstance(dev, Treebank) else str(dev).encode()", "dev_data = b''", refused(small_treebank())),
+    Fault("repr(self._portable_config).encode()", "b''", refused(seed=2)),
 ]  # fmt: skip
 
 

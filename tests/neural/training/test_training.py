@@ -31,7 +31,7 @@ TINY: dict[str, Any] = SMALL | {"epochs": 4, "batch_words": 12, "warm_up": 4, "d
 def train(train: Treebank | None = None, dev: Any = None, **options: Any) -> NeuralModel:
     others = {
         name: options.pop(name)
-        for name in ("progress", "checkpoint", "threads", "seen", "engine")
+        for name in ("progress", "checkpoint", "threads", "predicted_tags", "engine")
         if name in options
     }
     config = NeuralConfig(**TINY | options)
@@ -136,7 +136,12 @@ def test_a_network_sees_other_tags_than_those_that_it_learns() -> None:
     gold = small_treebank()
     wrong = gold.annotate(upos=["X"] * gold.word_count)
     model = train(
-        gold, gold, seen=PredictedTags(wrong, wrong), learns=("upos",), epochs=80, learning_rate=0.02
+        gold,
+        gold,
+        predicted_tags=PredictedTags(wrong, wrong),
+        learns=("upos",),
+        epochs=80,
+        learning_rate=0.02,
     )
     assert model.tags.values[0] == tuple(sorted(set(gold.column("upos"))))
     assert len(model.inputs.vocabularies[3].hashes) == 1
