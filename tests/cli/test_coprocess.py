@@ -137,12 +137,12 @@ def test_one_line_of_json_for_each(model: str) -> None:
         assert len(found["sentences"]) == 2
         assert 0 < found["sentences"][0]["words"][0]["head_probability"] <= 1
         for broken, why in [
-            ('{"id": 8', "is no JSON"),
+            ('{"id": 8', "is not valid JSON"),
             ("[1]", "found list, expected an object"),
             ('{"text": 3}', "text: found int, expected a string"),
             ('{"id": 9}', "found none of 'text', 'sentences' and 'words'"),
             ('{"words": [{}]}', "'form' is missing"),
-            ("[" * 100_000, "is no JSON"),
+            ("[" * 100_000, "is not valid JSON"),
         ]:
             send(process, broken + "\n")
             assert why in json.loads(answer(process, b"\n"))["error"]
@@ -156,7 +156,7 @@ def test_one_line_of_json_for_each(model: str) -> None:
         rest, error = process.communicate(timeout=PATIENCE)
         assert process.returncode == 1
         assert rest == b""
-        assert "-:2: is no JSON" in error.decode()
+        assert "-:2: is not valid JSON" in error.decode()
         assert error.decode().endswith("arcwise: 6 lines of JSON could not be parsed\n")
 
 

@@ -1,4 +1,4 @@
-"""Several documents in one stream of CoNLL-U: each begins with ``# newdoc id``, and no sentence has the name of another one."""
+"""Unique ``sent_id`` and ``# newdoc id`` for several documents in one CoNLL-U stream."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _MARK = b"\xef\xbb\xbf"
 
 
 class DocumentNames:
-    """Names the sentences of documents that are written one after the other.
+    """Renames the sentences of documents that are written to one stream.
 
-    Sentences that arcwise numbered are called ``DOCUMENT-NUMBER``. Those of CoNLL-U keep their names, unless an earlier document has one of
-    the same name; then ``DOCUMENT-NAME``.
+    Sentences numbered by arcwise become ``DOCUMENT-NUMBER``. Those of CoNLL-U keep their ``sent_id``, unless
+    an earlier document used it; then they become ``DOCUMENT-NAME``.
 
     >>> names = DocumentNames()
     >>> row = b"# sent_id = 1\\n1\\tHi\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"
@@ -30,16 +30,19 @@ class DocumentNames:
     def __init__(self) -> None:
         self._documents: set[bytes] = set()
         self._earlier: set[bytes] = set()
-        self._own: set[bytes] = set()
+        self._current: set[bytes] = set()
         self._heading = b""
         self._prefix = b""
         self._numbered = True
 
     def start(self, name: str, *, numbered: bool, new: bool = False) -> None:
-        """A document begins. ``numbered``: its ``sent_id`` are numbers that arcwise gave. ``new``: no other one has this name, so that
-        it need not be kept."""
-        self._earlier |= self._own
-        self._own = set()
+        """Start a document.
+
+        ``numbered``: arcwise assigned its ``sent_id``. ``new``: the name is known to be unique, so it is not
+        remembered.
+        """
+        self._earlier |= self._current
+        self._current = set()
         self._heading = b"# newdoc id = " + " ".join(name.split()).encode("utf-8", "replace")
         wanted = _NOT_IN_NAMES.sub("_", name.strip()).strip("_") or "document"
         prefix, times = wanted, 1
@@ -53,7 +56,7 @@ class DocumentNames:
         self._numbered = numbered
 
     def named(self, treebank: Treebank) -> Treebank:
-        """The next sentences of the document."""
+        """Rename the next sentences of the document."""
         if not len(treebank):
             return treebank
         data = _SENT_ID.sub(self._renamed, treebank.data.removeprefix(_MARK))
@@ -61,20 +64,20 @@ class DocumentNames:
         if self._heading and not _NEWDOC.match(data):
             data = self._heading + newline + data
         self._heading = b""
-        if not data.endswith((b"\n\n", b"\n\r\n")):  # the end of a file without a blank line
+        if not data.endswith((b"\n\n", b"\n\r\n")):  # a file that ends without a blank line
             data += newline if data.endswith(b"\n") else 2 * newline
         return Treebank(data, source=treebank.source, strict=False)
 
-    def _renamed(self, found: re.Match[bytes]) -> bytes:
-        name = self._prefix + found[1] if self._numbered else found[1]
+    def _renamed(self, match: re.Match[bytes]) -> bytes:
+        name = self._prefix + match[1] if self._numbered else match[1]
         while self._taken(name):
             name = self._prefix + name
         if not self._numbered:
-            self._own.add(name)
+            self._current.add(name)
         return b"# sent_id = " + name
 
     def _taken(self, name: bytes) -> bool:
-        """Whether a sentence of another document may have this name; those that are numbered are known by their document."""
+        """Whether another document may use this name; numbered sentences are recognised by their prefix."""
         if name in self._earlier:
             return True
         document, dash, _ = name.rpartition(b"-")

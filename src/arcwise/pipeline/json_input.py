@@ -1,4 +1,4 @@
-"""JSON lines: a text or a document that is cut already on each line, parsed many at a time; what is said beside it is handed on."""
+"""JSON lines: parse the text or the sentences of each line in batches; other fields are passed through."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from arcwise.treebanks.streaming import Readable
 
 @dataclass(frozen=True)
 class ParsedLine:
-    """What became of one line."""
+    """The result for one line."""
 
     line: int
     values: Mapping[str, Any]
-    """The object as it was read; empty where the line is none."""
+    """The object of the line; empty if it is not a valid object."""
     treebank: Treebank | None = None
-    """Its sentences with their trees."""
+    """The parsed sentences."""
     error: str = ""
-    """Why there are none."""
+    """Why the line could not be parsed."""
     name: str | None = None
-    """What the document is called, if it says so."""
+    """Name of the document, if it has one."""
 
     @property
     def is_cut(self) -> bool:
-        """Whether it came with sentences, or is one."""
+        """Whether the line has sentences or words instead of text."""
         return "sentences" in self.values or "words" in self.values
 
     def to_json(self) -> dict[str, Any]:
-        """The object again, with the document in it; or with ``error``."""
+        """Return the object extended by the parsed document, or by ``error``."""
         if self.treebank is None:
             return {**self.values, "error": self.error}
         if "words" in self.values and "sentences" not in self.values:
-            if len(self.treebank) == 1:  # it was one sentence, and is one again
+            if len(self.treebank) == 1:  # a line with one sentence stays one
                 return {**self.values, **self.treebank[0].to_json()}
-            beside = {name: value for name, value in self.values.items() if name != "words"}
-            return {**beside, **self.treebank.to_json()}
+            others = {name: value for name, value in self.values.items() if name != "words"}
+            return {**others, **self.treebank.to_json()}
         return {**self.values, **self.treebank.to_json()}
 
 
@@ -59,9 +59,10 @@ def stream_json(
     options: ParseOptions = ParseOptions(),
     threads: int = 1,
 ) -> Iterator[list[ParsedLine]]:
-    """The lines of a stream, parsed; those that come with one ``read`` together. Blank lines are passed over.
+    """Parse the lines of a stream, one batch per ``read``. Blank lines are skipped.
 
-    An object with ``sentences`` or ``words`` is cut already (docs/reference/json.md); of another one the text is parsed, as a document.
+    An object with ``sentences`` or ``words`` is tokenized already (docs/reference/json.md); otherwise its
+    text is parsed.
     """
     number = 0
     for batch in line_batches(stream):
@@ -74,7 +75,7 @@ def stream_json(
 
 
 def _read(line: bytes, number: int, source: str, errors: Errors, fields: TextFields) -> ParsedLine:
-    """An object: one that is cut already with its treebank, a broken one with what is wrong."""
+    """Read a line: with its treebank if it is tokenized, with an error if it is invalid."""
     values: Any = {}
     try:
         values = json.loads(decoded(line, number, source, errors))
@@ -87,9 +88,9 @@ def _read(line: bytes, number: int, source: str, errors: Errors, fields: TextFie
             raise InputError(f"found none of {fields.text!r}, 'sentences' and 'words', expected one")
         checked_text(values[fields.text], fields.text)
     except ValueError as error:
-        return ParsedLine(number, values, error=f"{source}:{number}: is no JSON ({error})")
+        return ParsedLine(number, values, error=f"{source}:{number}: is not valid JSON ({error})")
     except RecursionError:
-        return ParsedLine(number, {}, error=f"{source}:{number}: is no JSON (too many brackets)")
+        return ParsedLine(number, {}, error=f"{source}:{number}: is not valid JSON (too many brackets)")
     except ArcwiseError as error:
         message = str(error)
         place = f"{source}:{number}: "
@@ -98,41 +99,38 @@ def _read(line: bytes, number: int, source: str, errors: Errors, fields: TextFie
 
 
 def _parsed(
-    parser: Parser, read: Sequence[ParsedLine], fields: TextFields, options: ParseOptions, threads: int
+    parser: Parser, lines: Sequence[ParsedLine], fields: TextFields, options: ParseOptions, threads: int
 ) -> list[ParsedLine]:
-    texts = [found for found in read if found.treebank is None and not found.error]
+    texts = [line for line in lines if line.treebank is None and not line.error]
     trees: dict[int, Treebank] = {}
     if texts:
         pipeline = as_pipeline(parser)
         if pipeline is None:
             raise InputError(
-                f"line {texts[0].line}: found text, but the model is a {parser.kind} parser, expected one of 'arcwise train --pipeline'"
+                f"line {texts[0].line}: found text, but the model is a {parser.kind} parser, "
+                "expected one of 'arcwise train --pipeline'"
             )
         documents = pipeline.analyse_texts(
-            [found.values[fields.text] for found in texts], options=options, threads=threads
+            [line.values[fields.text] for line in texts], options=options, threads=threads
         )
-        for found, document in zip(texts, documents, strict=True):
-            trees[found.line] = document.treebank
-    given = [found for found in read if found.treebank is not None and len(found.treebank)]
-    trees |= dict(zip((found.line for found in given), _trees(parser, given, options, threads), strict=True))
-    done: list[ParsedLine] = []
-    for found in read:
-        name = None if fields.id is None else found.values.get(fields.id)
-        done.append(
-            replace(
-                found,
-                treebank=trees.get(found.line, found.treebank),
-                name=None if name is None else str(name),
-            )
-        )
-    return done
+        for line, document in zip(texts, documents, strict=True):
+            trees[line.line] = document.treebank
+    tokenized = [line for line in lines if line.treebank is not None and len(line.treebank)]
+    parsed = _trees(parser, tokenized, options, threads)
+    trees |= {line.line: treebank for line, treebank in zip(tokenized, parsed, strict=True)}
+    results: list[ParsedLine] = []
+    for line in lines:
+        name = None if fields.id is None else line.values.get(fields.id)
+        treebank = trees.get(line.line, line.treebank)
+        results.append(replace(line, treebank=treebank, name=None if name is None else str(name)))
+    return results
 
 
 def _trees(
-    parser: Parser, given: Sequence[ParsedLine], options: ParseOptions, threads: int
+    parser: Parser, tokenized: Sequence[ParsedLine], options: ParseOptions, threads: int
 ) -> list[Treebank]:
-    """The trees of documents that are cut already, in one call; k best trees, which are several sentences each, one by one."""
-    treebanks = [found.treebank for found in given if found.treebank is not None]
+    """Parse tokenized documents in one call; k-best parses, several sentences each, one by one."""
+    treebanks = [line.treebank for line in tokenized if line.treebank is not None]
     if options.k_best > 1 or len(treebanks) < 2:
         return [parser.parse(treebank, options=options, threads=threads) for treebank in treebanks]
     analyses = parse_together(

@@ -1,4 +1,4 @@
-"""Parsing whatever a user gives: raw text, lines, words, CoNLL-U or JSON lines, from a string, a file, standard input or a folder."""
+"""Parse raw text, lines, tokens, CoNLL-U or JSON lines from a string, a file or standard input."""
 
 from __future__ import annotations
 
@@ -32,55 +32,61 @@ _CONLLU = re.compile(rb"^(# *(sent_id|text|newdoc|newpar|global\.columns)\b|1(-\
 
 @dataclass(frozen=True)
 class InputSettings:
-    """How input is read."""
+    """Settings for reading input."""
 
     format: Format = "auto"
     errors: Errors = "strict"
-    """What happens to text that is no UTF-8."""
+    """Handling of invalid UTF-8."""
     immediate: bool = False
-    """Whether standard input is parsed as it comes, each sentence, paragraph or line as soon as it is complete."""
+    """Parse standard input as it arrives: each sentence, paragraph or line as soon as it is complete."""
     fields: TextFields = field(default_factory=TextFields)
-    """Of JSON lines."""
+    """Field names of JSON lines."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Some sentences of a stream, with their trees."""
+    """A chunk of parsed sentences from a stream."""
 
     treebank: Treebank
     notes: tuple[Note, ...] = ()
     numbered: bool = True
-    """Whether arcwise gave them their ``sent_id``."""
+    """Whether arcwise assigned their ``sent_id``."""
 
 
 Parsed: TypeAlias = Piece | ParsedLine
-"""Some sentences, or a line of JSON."""
+"""A chunk of sentences, or a line of JSON."""
 
 
 def parse_text(parser: Parser, text: str, *, options: ParseOptions, threads: int) -> Iterator[Piece]:
-    """The trees of a text given as a string."""
+    """Parse a string of raw text."""
     data = io.BytesIO(text.encode("utf-8", "replace"))
-    for found in _pipeline(parser, "text").analyses(data, options=options, threads=threads):
-        yield Piece(found.treebank, found.notes)
+    for analysis in _pipeline(parser, "text").analyses(data, options=options, threads=threads):
+        yield Piece(analysis.treebank, analysis.notes)
 
 
 def parse_file(
     parser: Parser, path: PathLike, reading: InputSettings, *, options: ParseOptions, threads: int
 ) -> Iterator[Parsed]:
-    """The trees of a file (or of standard input, ``-``), some sentences at a time, in bounded memory; and what there is to say of
-    single sentences."""
+    """Parse a file (``-``: standard input) in chunks, in bounded memory, with notes on sentences."""
     with open_input(path) as opened:
         source = PausingReader(opened, immediate=reading.immediate and str(path) == "-")
-        found = _format(source, path, reading.format)
-        if found == "json":
-            for batch in stream_json(
-                parser, source, source=str(path), errors=reading.errors, fields=reading.fields, options=options, threads=threads
-            ):  # fmt: skip
+        file_format = _format(source, path, reading.format)
+        if file_format == "json":
+            batches = stream_json(
+                parser,
+                source,
+                source=str(path),
+                errors=reading.errors,
+                fields=reading.fields,
+                options=options,
+                threads=threads,
+            )
+            for batch in batches:
                 yield from batch
-        else:
-            analyses = _analyses(parser, source, path, replace(reading, format=found), options, threads)
-            for own in analyses:
-                yield Piece(own.treebank, own.notes, found != "conllu")
+            return
+        reading = replace(reading, format=file_format)
+        for analysis in _analyses(parser, source, path, reading, options, threads):
+            yield Piece(analysis.treebank, analysis.notes, file_format != "conllu")
 
 
 def _analyses(
@@ -91,7 +97,7 @@ def _analyses(
     options: ParseOptions,
     threads: int,
 ) -> Iterator[Analysis]:
-    """The trees of text, lines, words or CoNLL-U."""
+    """Parse text, lines, tokens or CoNLL-U."""
     if reading.format == "text":
         yield from _pipeline(parser, str(path)).analyses(
             source,
@@ -111,7 +117,7 @@ def _analyses(
 def _sentences(
     parser: Parser, source: PausingReader, path: PathLike, reading: InputSettings
 ) -> Iterator[Treebank]:
-    """The sentences of input that is cut already."""
+    """Read the sentences of tokenized or sentence-split input."""
     if reading.format == "conllu":
         return stream_opened(source, path)
     cut = (
@@ -123,11 +129,11 @@ def _sentences(
 
 
 def files_in(folder: PathLike) -> list[Path]:
-    """The files of a folder and those below it, in order of name; hidden ones are left out."""
-    found = [p for p in sorted(Path(folder).rglob("*")) if p.is_file() and not p.name.startswith(".")]
-    if not found:
+    """List the files in a folder and its subfolders, sorted by name, without hidden files."""
+    files = [p for p in sorted(Path(folder).rglob("*")) if p.is_file() and not p.name.startswith(".")]
+    if not files:
         raise InputError(f"{folder}: found no file in the folder")
-    return found
+    return files
 
 
 def _pipeline(parser: Parser, where: str) -> Pipeline:
@@ -142,7 +148,7 @@ def _pipeline(parser: Parser, where: str) -> Pipeline:
 
 
 def format_of(path: PathLike, asked: Format = "auto") -> Format:
-    """The format of a file: the one asked for, or else what its name says, or CoNLL-U if it begins so."""
+    """Return the requested format, or detect it from the file name or the start of the file."""
     with open_input(path) as opened:
         if str(path) == "-":  # it can be read only once
             head = opened.peek(_HEAD) if isinstance(opened, io.BufferedReader) else b""
@@ -153,7 +159,9 @@ def format_of(path: PathLike, asked: Format = "auto") -> Format:
 def _format(source: PausingReader, path: PathLike, asked: Format) -> Format:
     if asked != "auto":
         return asked
-    if _NAMED_CONLLU.search(str(path)):  # a broken one is then told, not parsed as text
+    if _NAMED_CONLLU.search(
+        str(path)
+    ):  # so that a broken file raises an error instead of being parsed as text
         return "conllu"
     if _NAMED_JSON.search(str(path)):
         return "json"

@@ -1,4 +1,4 @@
-"""``Pipeline``: raw text to trees, tokenizer, tagger and parser in one model file."""
+"""``Pipeline``: tokenizer, tagger and parser in one model file, from raw text to trees."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ KIND = "pipeline"
 VERSION = 2
 _WITH_CONFIDENCE = ParseOptions(confidence=True)
 Context = TypeVar("Context")
-"""What a caller of ``pipe`` hands on beside a text."""
+"""Type of the context that callers of ``pipe`` pass along with a text."""
 
 
 @dataclass(frozen=True)
 class Shipped:
-    """The parts of a pipeline that comes with arcwise, and how it is made again in another process: ``again(*arguments(), card)``."""
+    """A shipped model, pickled by name: ``reload(*arguments(), card)`` restores it in another process."""
 
     parts: tuple[Any, ...]
-    again: Callable[..., Pipeline]
+    reload: Callable[..., Pipeline]
     arguments: Callable[[], tuple[Any, ...]]
 
 
@@ -56,9 +56,9 @@ def _pipeline_of(
 
 
 class Pipeline:
-    """A tokenizer, a tagger and a parser, one after the other.
+    """A tokenizer, a tagger and a parser in sequence.
 
-    ``pipeline("Some text.")`` is a ``Document``; ``parse`` tags and parses sentences that are already cut into words.
+    ``pipeline("Some text.")`` returns a ``Document``; ``parse`` tags and parses tokenized sentences.
     """
 
     kind: ClassVar[str] = KIND
@@ -70,15 +70,15 @@ class Pipeline:
         self.tagger = tagger
         self.parser = parser
         self.card = dict(card or {})
-        """What the model was made from, and its scores: language, treebank, licence, command."""
+        """Model card: language, treebank, licence, training command, scores."""
         self.shipped: Shipped | None = None
-        """Set if its parts are those of a model that comes with arcwise."""
+        """Set if this is a model shipped with arcwise."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A pipeline travels with its weights; one that comes with arcwise, by its name: it is there, too, where it goes."""
+        """Pickle the weights, or only the name of a shipped model, which the receiving process has too."""
         parts = self.tokenizer, self.tagger, self.parser
         if self.shipped is not None and all(a is b for a, b in zip(parts, self.shipped.parts, strict=True)):
-            return self.shipped.again, (*self.shipped.arguments(), self.card)
+            return self.shipped.reload, (*self.shipped.arguments(), self.card)
         return _pipeline_of, (type(self), *parts, self.card)
 
     def __repr__(self) -> str:
@@ -86,10 +86,8 @@ class Pipeline:
         parts = ", ".join(map(repr, (self.tokenizer, self.tagger, self.parser)))
         return f"<Pipeline{' for ' * bool(card)}{card}: {parts}>"
 
-    # ---- text to trees
-
     def __call__(self, text: str, *, threads: int = 1) -> Document:
-        """The sentences of a text with their trees and confidences."""
+        """Parse a text into a document with trees and confidences."""
         return self.analyse_texts([checked_text(text)], options=_WITH_CONFIDENCE, threads=threads)[0]
 
     @overload
@@ -121,10 +119,10 @@ class Pipeline:
         options: ParseOptions = _WITH_CONFIDENCE,
         threads: int = 1,
     ) -> Iterator[Any]:
-        """The documents of many texts, in order, as they are asked for; memory is that of one batch.
+        """Parse many texts lazily and in order, with the memory of one batch.
 
-        ``as_tuples``: the items are pairs ``(text, context)``, and so are those that come back: ``(document, context)``.
-        ``batch_size``: so many texts are parsed at a time (fewer if they are long); the documents do not depend on it.
+        ``as_tuples``: items are pairs ``(text, context)``, and results pairs ``(document, context)``.
+        ``batch_size``: texts per batch (fewer if they are long); results do not depend on it.
         """
         for batch in batch_items(texts, batch_size, as_tuples=as_tuples):
             documents = self.analyse_texts([text for text, _ in batch], options=options, threads=threads)
@@ -134,24 +132,24 @@ class Pipeline:
     def analyse_texts(
         self, texts: Sequence[str], *, options: ParseOptions = ParseOptions(), threads: int = 1
     ) -> list[Document]:
-        """The documents of many texts: tokenizer, tagger and parser are called once for all of them.
+        """Parse many texts with one call each of tokenizer, tagger and parser.
 
-        The same as one text after the other, whatever stands beside it.
+        Each document is the same as if its text were parsed alone.
         """
         data = [encoded(checked_text(text, f"texts[{number}]")) for number, text in enumerate(texts)]
-        found: list[Document] = []
+        documents: list[Document] = []
         for batch in batch_by_bytes(data):
             if options.k_best > 1 or len(batch[0]) > BATCH_BYTES:
-                found += [self._in_pieces(text, options, threads) for text in batch]
+                documents += [self._parse_long(text, options, threads) for text in batch]
             else:
                 treebank, counts = self.tokenizer.tokenize_texts(batch, threads=threads)
                 analysis = self.analyse(treebank, options=options, threads=threads)
                 parts = split_analysis(analysis, counts)
-                found += [Document(part.treebank, self, part.parses) for part in parts]
-        return found
+                documents += [Document(part.treebank, self, part.parses) for part in parts]
+        return documents
 
-    def _in_pieces(self, text: bytes, options: ParseOptions, threads: int) -> Document:
-        """The document of one text, however long."""
+    def _parse_long(self, text: bytes, options: ParseOptions, threads: int) -> Document:
+        """Parse one text of any length, in chunks."""
         pieces = list(self.analyses(io.BytesIO(text), options=options, threads=threads))
         whole = Treebank(b"".join(piece.treebank.data for piece in pieces), source="<text>")
         parses = [piece.parses for piece in pieces if piece.parses is not None]
@@ -168,10 +166,10 @@ class Pipeline:
         options: ParseOptions = _WITH_CONFIDENCE,
         threads: int = 1,
     ) -> Iterator[Document]:
-        """The documents of an open file of text (or of bytes, in UTF-8) of any length: some sentences at a time, in bounded memory.
+        """Parse an open file of text (or UTF-8 bytes) of any length in bounded memory.
 
-        ``paragraphs``: what stands before a blank line is parsed without waiting for what follows; of a pipe or a socket with ``PausingReader``
-        (``arcwise.pipeline.pausing_reader``), as soon as it is there.
+        ``paragraphs``: parse up to each blank line without waiting for the text after it; combined with
+        ``arcwise.pipeline.pausing_reader.PausingReader``, a pipe or socket is parsed as text arrives.
         """
         for piece in self.analyses(
             stream, source=source, errors=errors, paragraphs=paragraphs, options=options, threads=threads
@@ -188,7 +186,7 @@ class Pipeline:
         options: ParseOptions = ParseOptions(),
         threads: int = 1,
     ) -> Iterator[Analysis]:
-        """``stream``, as treebanks with their parses."""
+        """Parse like ``stream``, but yield treebanks with their parses."""
         first = 0
         for treebank in stream_text(
             self.tokenizer, stream, source=source, errors=errors, paragraphs=paragraphs
@@ -204,10 +202,11 @@ class Pipeline:
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Treebank:
-        """The treebank with LEMMA, UPOS, XPOS, FEATS, HEAD and DEPREL replaced (and what the options ask for).
+        """Return the treebank with LEMMA, UPOS, XPOS, FEATS, HEAD and DEPREL replaced.
 
-        Values that ``options.keep`` keeps are those that tagger and parser see. ``constraints``: for each sentence what its tree
-        must obey, or None. Sentences may also come as lists of words: ``nlp.parse([["Birds", "sing"]])``.
+        Tagger and parser respect the values that ``options.keep`` keeps. ``constraints``: for each sentence
+        the constraints on its tree, or None. Sentences can also be lists of words: ``nlp.parse([["Birds",
+        "sing"]])``.
         """
         return self.analyse(treebank, options=options, constraints=constraints, threads=threads).treebank
 
@@ -219,7 +218,7 @@ class Pipeline:
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Analysis:
-        """``parse``, and the trees with their probabilities as arrays where the parser gives one tree a sentence."""
+        """Parse, and return trees and probabilities as arrays too if there is one tree per sentence."""
         tagged = self._tagged(as_treebank(treebank), options, threads)
         return self.parser.analyse(tagged, options=options, constraints=constraints, threads=threads)
 
@@ -232,8 +231,10 @@ class Pipeline:
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> list[list[list[Alternative]]]:
-        """For each word of each sentence its ``k`` most probable heads, each with its ``k`` most probable labels, given what is decided;
-        the treebank is tagged first, as by ``parse``."""
+        """Return each word's ``k`` best heads, each with its ``k`` best labels, given the constraints.
+
+        The treebank is tagged first, as in ``parse``.
+        """
         replace(options, alternatives=k).check(self.parser.kind, self.parser.capabilities)
         parser: Any = self.parser
         tagged = self._tagged(treebank, options, threads)
@@ -242,7 +243,7 @@ class Pipeline:
         )
 
     def sentence_alternatives(self, sentence: Sentence, *, k: int) -> list[list[Alternative]]:
-        """Those of a sentence whose tags are there; empty lists if the parser knows none."""
+        """Return the alternatives of a tagged sentence; empty lists if the parser gives none."""
         parser: Any = self.parser
         if not self.parser.capabilities.alternatives:
             return [[] for _ in range(len(sentence))]
@@ -252,10 +253,8 @@ class Pipeline:
         kept = [column for column in TAGS if column in options.kept]
         return self.tagger.tag(treebank, keep=kept, confidence=options.confidence, threads=threads)
 
-    # ---- model files
-
     def pack(self, precision: Precision = "int8") -> Packed:
-        """All parts in one. ``precision`` is that of the parser's weights; the others have 8 bits."""
+        """Pack all components; ``precision`` is that of the parser's weights, the others have 8 bits."""
         tokenizer, tagger = self.tokenizer.pack("int8"), self.tagger.pack("int8")
         parser = self.parser.pack(precision)
         header = {
@@ -272,34 +271,34 @@ class Pipeline:
 
     @classmethod
     def unpack(cls, packed: Packed, *, parser_of: Callable[[Packed], Parser]) -> Self:
-        """The pipeline again; ``parser_of`` makes the parser in it (``arcwise.models.open_packed``)."""
+        """Restore a pipeline; ``parser_of`` restores its parser (``arcwise.models.open_packed``)."""
         packed.expect(KIND, VERSION)
         try:
             header = packed.header
-            kept = header["parser"]
+            parser = header["parser"]
             return cls(
                 Tokenizer.unpack(
                     _part(packed, "tokenizer", header["tokenizer"], Tokenizer.kind, Tokenizer.version)
                 ),
                 Tagger.unpack(_part(packed, "tagger", header["tagger"], Tagger.kind, Tagger.version)),
-                parser_of(_part(packed, "parser", kept["header"], kept["kind"], int(kept["version"]))),
+                parser_of(_part(packed, "parser", parser["header"], parser["kind"], int(parser["version"]))),
                 card=header.get("card"),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"{packed.path}: is a damaged pipeline model ({error})") from error
 
     def save(self, path: PathLike, *, precision: Precision = "int8") -> None:
-        """Write all parts to one file, as ``pack`` has them."""
+        """Write all components to one model file."""
         write_model(path, self.pack(precision))
 
     @property
     def capabilities(self) -> Capabilities:
-        """Those of its parser, but for distributions, which are asked of the parser itself."""
+        """Capabilities of the parser, except for distributions, which only the parser itself gives."""
         return replace(self.parser.capabilities, distributions=False)
 
     @property
     def info(self) -> Mapping[str, Any]:
-        """The card of the model, and what its parser is."""
+        """Model card and information on the parser."""
         return {"kind": KIND, **self.card, "parser": dict(self.parser.info)}
 
 
@@ -315,7 +314,7 @@ def tree_parser(model: Parser) -> Parser:
 
 
 def _part(packed: Packed, name: str, header: Mapping[str, Any], kind: str, version: int) -> Packed:
-    """One part, its arrays under the names that it gave them."""
+    """Extract one component, with its arrays under their original names."""
     arrays = {
         key.removeprefix(f"{name}."): values
         for key, values in packed.arrays.items()

@@ -1,4 +1,4 @@
-"""Input that is cut already: one sentence a line, as text (``lines``) or as words with blanks between (``tokens``)."""
+"""Input with one sentence per line: text (``lines``) or words separated by blanks (``tokens``)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ _BETWEEN_WORDS = re.compile(r"[ \t\r]+")
 _BLANK_COLUMNS = 8 * "\t_"
 
 CutLine = Callable[[str, int, int], str]
-"""A line, the place of its first character and the number of its sentence → CoNLL-U."""
+"""Maps a line, the offset of its first character and its sentence number to CoNLL-U."""
 
 
 def line_batches(stream: Readable, *, piece: int = _PIECE) -> Iterator[list[bytes]]:
-    """The lines of a stream with their ends, as many at a time as come with one ``read``; the last may have no end.
+    """Yield the lines of a stream with their line ends, one batch per ``read``.
+
+    The last line may lack its end.
 
     >>> import io
     >>> list(line_batches(io.BytesIO(b"one\\ntwo\\nthree"), piece=5))
@@ -40,7 +42,7 @@ def line_batches(stream: Readable, *, piece: int = _PIECE) -> Iterator[list[byte
 
 
 def decoded(line: bytes, number: int, source: str, errors: Errors) -> str:
-    """A line of a file as text; ``InputError`` if it is no UTF-8 and ``errors`` is strict."""
+    """Decode a line of a file; raises ``InputError`` for invalid UTF-8 if ``errors`` is strict."""
     if number == 1:
         refuse_other_encoding(line[:4], source)
         line = line.removeprefix(b"\xef\xbb\xbf")
@@ -48,30 +50,33 @@ def decoded(line: bytes, number: int, source: str, errors: Errors) -> str:
         return line.decode("utf-8", errors).replace("\x00", "\ufffd")
     except UnicodeDecodeError as error:
         raise InputError(
-            f'{source}:{number}: found byte 0x{line[error.start]:02x}, expected UTF-8 (errors="replace" goes on)'
+            f"{source}:{number}: found byte 0x{line[error.start]:02x}, expected UTF-8 "
+            '(errors="replace" inserts U+FFFD)'
         ) from error
 
 
 def stream_lines(
     stream: Readable, cut: CutLine, *, source: str = "<text>", errors: Errors = "strict"
 ) -> Iterator[Treebank]:
-    """The sentences of a stream that has one a line; blank lines are passed over."""
+    """Read a stream with one sentence per line; blank lines are skipped."""
     place, sentence, number = 0, 1, 1
     for batch in line_batches(stream):
-        found: list[str] = []
+        sentences: list[str] = []
         for line in batch:
             text = decoded(line, number, source, errors)
             if conllu := cut(text, place, sentence):
-                found.append(conllu)
+                sentences.append(conllu)
                 sentence += 1
             place += len(text)
             number += 1
-        if found:
-            yield Treebank("".join(found).encode(), source=source)
+        if sentences:
+            yield Treebank("".join(sentences).encode(), source=source)
 
 
 def words_to_conllu(line: str, place: int, number: int) -> str:
-    """A line of words with blanks between. A no-break space in a word stands for a blank, as in UDPipe's horizontal format.
+    """Convert a line of words separated by blanks.
+
+    A no-break space in a word stands for a blank, as in UDPipe's horizontal format.
 
     >>> print(words_to_conllu("New\\xa0York sleeps .", 0, 3).rstrip().replace("\\t_", ""))
     # sent_id = 3
@@ -89,22 +94,22 @@ def words_to_conllu(line: str, place: int, number: int) -> str:
 
 
 def line_tokenizer(tokenizer: Tokenizer) -> CutLine:
-    """A line of text as one sentence, whatever ends the tokenizer sees in it."""
+    """Return a function that tokenizes a line as one sentence, ignoring sentence boundaries inside it."""
 
     def cut(line: str, place: int, number: int) -> str:
-        found = tokenizer.tokenize(line, first_place=place, first_sentence=number).treebank
-        return found.text if len(found) < 2 else merge_sentences(found, number, line)
+        treebank = tokenizer.tokenize(line, first_place=place, first_sentence=number).treebank
+        return treebank.text if len(treebank) < 2 else merge_sentences(treebank, number, line)
 
     return cut
 
 
 def merge_sentences(treebank: Treebank, number: int, text: str) -> str:
-    """CoNLL-U of one sentence that has the rows of all of these, numbered on; ``number`` is its ``sent_id``."""
+    """Merge all sentences into one with consecutive IDs, as CoNLL-U; ``number`` is its ``sent_id``."""
     lines = [f"# sent_id = {number}", f"# text = {' '.join(text.split())}"]
     before = 0
     for sentence in treebank:
         for identifier, *fields in sentence.rows:
-            own = "-".join(str(int(part) + before) for part in identifier.split("-"))
-            lines.append("\t".join((own, *fields)))
+            shifted = "-".join(str(int(part) + before) for part in identifier.split("-"))
+            lines.append("\t".join((shifted, *fields)))
         before += len(sentence)
     return "\n".join(lines) + "\n\n"

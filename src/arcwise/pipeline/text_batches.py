@@ -1,4 +1,4 @@
-"""Many texts at a time: how they are put into batches, and how the parse of a batch becomes documents again."""
+"""Batches of texts: grouping them, parsing them together and splitting the result."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from arcwise.parsing.parses import Analysis
 from arcwise.treebanks import Treebank
 
 BATCH_BYTES = 1 << 18
-"""Texts are parsed together up to this size; a longer one is parsed piece by piece."""
+"""Texts are parsed together up to this size; longer ones are parsed in chunks."""
 
 
 def checked_text(text: Any, name: str = "text") -> str:
-    """``text`` if it is one; else an ``InputError`` that says what takes the value found."""
+    """Return ``text``; raises ``InputError`` with a hint for values of other types."""
     if isinstance(text, str):
         return text
-    takes = ""
+    hint = ""
     if isinstance(text, list | tuple):
-        takes = "; nlp.pipe(texts) parses several texts, nlp.parse([['Birds', 'sing']]) sentences already cut into words"
+        hint = "; nlp.pipe(texts) parses several texts, nlp.parse([['Birds', 'sing']]) tokenized sentences"
     elif hasattr(text, "read"):
-        takes = "; nlp.stream(file) parses an open file"
+        hint = "; nlp.stream(file) parses an open file"
     elif isinstance(text, bytes):
-        takes = "; text.decode() makes one of UTF-8"
-    raise InputError(f"{name}: found {type(text).__name__}, expected a string{takes}")
+        hint = "; text.decode() decodes UTF-8"
+    raise InputError(f"{name}: found {type(text).__name__}, expected a string{hint}")
 
 
 def encoded(text: str) -> bytes:
-    """A text as the tokenizer takes it: UTF-8 without zeros; half of a surrogate pair becomes a question mark."""
+    """Encode a text for the tokenizer: UTF-8 without NUL; a lone surrogate becomes a question mark."""
     return text.encode("utf-8", "replace").replace(b"\x00", b"\xef\xbf\xbd")
 
 
 def batch_by_bytes(texts: Iterable[bytes], limit: int = BATCH_BYTES) -> Iterator[list[bytes]]:
-    """The texts in order, as many together as have at most ``limit`` bytes; a longer one is alone.
+    """Group texts in order into batches of at most ``limit`` bytes; a longer text is a batch of its own.
 
     >>> list(batch_by_bytes([b"aaa", b"b", b"cc", b"dddddd", b""], limit=4))
     [[b'aaa', b'b'], [b'cc'], [b'dddddd'], [b'']]
@@ -55,9 +55,10 @@ def batch_by_bytes(texts: Iterable[bytes], limit: int = BATCH_BYTES) -> Iterator
 
 
 def batch_items(texts: Iterable[Any], batch_size: int, *, as_tuples: bool) -> Iterator[list[tuple[str, Any]]]:
-    """Pairs of text and context (None without ``as_tuples``), ``batch_size`` at a time, or fewer long ones.
+    """Group texts into batches of pairs (text, context) of at most ``batch_size``, or fewer long ones.
 
-    Where an item is no text, or the iterable fails, those before it are handed out first.
+    Without ``as_tuples``, contexts are None. Items before an invalid one, or before an error of the iterable,
+    are yielded first.
     """
     if isinstance(texts, str | bytes):
         raise InputError(
@@ -91,7 +92,7 @@ def _pair(item: Any, number: int) -> tuple[str, Any]:
 def parse_together(
     treebanks: Sequence[Treebank], parse: Callable[[Treebank], Analysis], *, source: str
 ) -> list[Analysis]:
-    """Parse several treebanks in one call of ``parse``, which returns one tree per sentence, and split the result."""
+    """Parse several treebanks in one call of ``parse``, one tree per sentence, and split the result."""
     joined = Treebank(b"".join(treebank.data for treebank in treebanks), source=source)
     return split_analysis(parse(joined), [len(treebank) for treebank in treebanks])
 

@@ -1,1 +1,1 @@
-"""Text: tokenizer and multiword tokens, tagger and lemmas, each learned from a treebank."""
+"""Tokenizer (with multiword tokens) and tagger (with lemmatizer), each trained on a treebank."""

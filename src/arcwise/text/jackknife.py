@@ -1,4 +1,4 @@
-"""Jack-knifing: every sentence tagged by a tagger that has not seen it."""
+"""Jackknifing: tag every sentence with a tagger that was not trained on it."""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ def jackknife_tags(
     say: Callable[[str], None] = lambda line: None,
     engine: Engine = ThisProcess(),
 ) -> Treebank:
-    """The treebank with the tags that it would get as new text, by taggers trained on the other parts.
+    """Tag each fold of a treebank with a tagger trained on the other folds.
 
-    A parser trained on correct tags trusts them too much (Bohnet et al. 2013, "Joint morphological and syntactic analysis
-    for richly inflected languages", section 4). Sentence i is in fold i mod ``folds``. Costs ``folds`` trainings; the ``engine`` says where they are done.
+    A parser trained on gold tags trusts them too much (Bohnet et al. 2013, "Joint morphological and syntactic
+    analysis for richly inflected languages", section 4). Sentence i is in fold i mod ``folds``. ``engine``:
+    where the ``folds`` taggers are trained.
     """
     if not 2 <= folds <= len(treebank):
         raise InputError(f"jackknife: found {folds} folds, expected 2..{len(treebank)} (one per sentence)")
     tagged: list[Treebank] = []
     for part in engine.map(partial(_tagged_fold, treebank, folds, config, seed), range(folds)):
         tagged.append(part)
-        say(f"tagged part {len(tagged)} of {folds} of the training data with a tagger trained on the others")
+        say(f"jackknifed tags of fold {len(tagged)} of {folds}")
     return Treebank.from_sentences(
         (tagged[i % folds][i // folds] for i in range(len(treebank))), source=treebank.source
     )
 
 
 def _tagged_fold(treebank: Treebank, folds: int, config: TaggerConfig, seed: int, fold: int) -> Treebank:
-    """One part, tagged by a tagger that has seen the others."""
+    """Tag one fold with a tagger trained on the others."""
     others, part = split_fold(treebank, folds, fold)
     return Tagger.train(others, config=config, seed=seed).tag(part)

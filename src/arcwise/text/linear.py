@@ -47,7 +47,8 @@ class LinearTraining(NamedTuple):
 def pack_linear(name: str, model: Linear, precision: Precision = "int8") -> Arrays:
     """Pack a model into named arrays.
 
-    8-bit weights are w = ± largest · (code / 127)²: a quadratic scale is finest near 0, where most weights are.
+    8-bit weights are w = ± largest · (code / 127)²: a quadratic scale is finest near 0, where most weights
+    are.
 
     >>> keys, starts = np.array([5], np.uint32), np.array([0, 2], np.uint32)
     >>> model = keys, starts, np.array([0, 1], np.uint16), np.array([-2, 0.01], np.float32)

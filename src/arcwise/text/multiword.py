@@ -1,4 +1,4 @@
-"""Split scripts: how a multiword token is split into words, learned from a treebank."""
+"""Split scripts: rules that split multiword tokens into words, learned from a treebank."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from arcwise.text.linear import lists_of
 from arcwise.text.plain_text import RawToken
 
 Recipe = tuple[int, int, bool, str]
-"""A word: characters first .. last-1 of the token (from its end if negative; up to its end if the flag is set), then text."""
+"""A word: characters first .. last-1 of the token (negative: from its end.
+
+Flag: up to its end), then a suffix.
+"""
 Script = tuple[Recipe, ...]
 WHOLE: Script = ()
-"""The script of a token that is one word."""
+"""Script of a token that is a single word."""
 
 
 def scripts_for(token: str, words: Sequence[str]) -> Iterator[Script]:
-    """The scripts that turn ``token`` into ``words``, the most general first.
+    """Yield the scripts that turn ``token`` into ``words``, the most general first.
 
     >>> next(scripts_for("don't", ["do", "n't"]))
     ((0, -3, False, ''), (-3, 0, True, ''))
@@ -52,7 +55,7 @@ def _common_suffix(a: str, b: str) -> int:
 
 @dataclass(frozen=True)
 class MultiwordTable:
-    """What a treebank says about its multiword tokens; script 0 is ``WHOLE``, set 0 is for tokens never seen."""
+    """Split scripts and candidate sets of a treebank; script 0 is ``WHOLE``, set 0 is for unseen tokens."""
 
     scripts: list[Script]
     sets: list[list[int]]
@@ -61,7 +64,7 @@ class MultiwordTable:
 
 @dataclass(frozen=True)
 class MultiwordItems:
-    """Training items: (token, token before, token after) in lower case, candidate set and right script."""
+    """Training items: lower-cased (token, previous token, next token), candidate set and gold script."""
 
     contexts: list[tuple[str, str, str]]
     sets: npt.NDArray[np.uint32]
@@ -71,7 +74,10 @@ class MultiwordItems:
 def learn_multiword(
     tokens: Sequence[RawToken], look_alikes: LookAlikes = LookAlikes()
 ) -> tuple[MultiwordTable, MultiwordItems] | None:
-    """The table and the training items for tokens that are seen once or split in several ways; None without multiword tokens."""
+    """Learn the table, and items for tokens seen once or split in several ways.
+
+    None without multiword tokens.
+    """
     if not any(token.words for token in tokens):
         return None
     scripts, gold = _choose_scripts(tokens)
@@ -95,7 +101,7 @@ def learn_multiword(
 
 
 def _choose_scripts(tokens: Sequence[RawToken]) -> tuple[list[Script], list[int]]:
-    """For each multiword token the script that serves most tokens, so that there are few."""
+    """Choose for each multiword token the script shared by most tokens, to keep the inventory small."""
     possible = {
         (t.form, t.words): [s for s in scripts_for(t.form, t.words) if _makes(s, t)]
         for t in tokens
@@ -134,7 +140,7 @@ def _items(
 
 
 def set_table(tokenizer: native.Tokenizer, table: MultiwordTable) -> None:
-    """Hand the table to the native tokenizer."""
+    """Set the table of a native tokenizer."""
     keys = np.array([native.token_key(form) for form in table.set_of_token], np.uint32)
     values = np.array(list(table.set_of_token.values()), np.uint32)
     tokenizer.set_multiword([list(s) for s in table.scripts], lists_of(table.sets), (keys, values))

@@ -1,4 +1,4 @@
-"""Raw text from a treebank: what its sentences looked like before anybody cut them into words."""
+"""Reconstruct the raw text of a treebank, with the offsets of its tokens."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.rows import FORM, ID, MISC, TokenRow, gaps_in_text, is_glued
 
 _UNSPACED = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3040, 0x30FF), (0x3400, 0x9FFF))
-"""Scripts that are written without spaces between words."""
+"""Code-point ranges of scripts written without spaces between words."""
 
 
 @dataclass(frozen=True)
 class RawToken:
-    """A token of the text: code points ``first .. last-1``; ``words`` are those of a multiword token, else empty."""
+    """A token of the text: code points ``first .. last-1``; ``words`` only for a multiword token."""
 
     first: int
     last: int
@@ -25,19 +25,21 @@ class RawToken:
 
 @dataclass
 class PlainText:
-    """A text, and the tokens that the treebank found in it, in order."""
+    """A text and its tokens in order."""
 
     text: str = ""
     tokens: list[RawToken] = field(default_factory=list)
 
 
 def plain_text(treebank: Treebank) -> PlainText:
-    """The raw text of a treebank, rebuilt from ``# text``, or else from ``SpaceAfter``.
+    """Reconstruct raw text from ``# text``, or else from ``SpaceAfter``.
 
-    A document or paragraph (``# newdoc``, ``# newpar``) starts after a blank line; other sentences follow after a space. A
-    treebank that says nothing about spaces, in a script that has none between words (Japanese, Thai), gets none.
+    Documents and paragraphs (``# newdoc``, ``# newpar``) start after a blank line, other sentences after a
+    space. If a treebank has no information on spaces and its script has none between words (Japanese, Thai),
+    none are added.
 
-    >>> rows = "1\\tHi\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\tSpaceAfter=No\\n2\\t!\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"
+    >>> blank = "\\t_" * 7
+    >>> rows = f"1\\tHi{blank}\\tSpaceAfter=No\\n2\\t!{blank}\\t_\\n\\n"
     >>> plain_text(Treebank.from_string(rows + "# newpar\\n" + rows)).text
     'Hi!\\n\\nHi!\\n'
     """

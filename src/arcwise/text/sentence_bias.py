@@ -1,8 +1,9 @@
-"""How ready a tokenizer is to end a sentence, chosen by cross-validation.
+"""Sentence-boundary bias of the tokenizer, tuned by cross-validation.
 
-The likelier of "goes on" and "ends" at each place is not what finds most sentences: a sentence counts only if both of its ends are
-right. Where ends are hard to see (no punctuation, headings) it pays to be readier, elsewhere to be less ready. So the tokenizer adds a bias
-to the score of an end, and the bias is the one with the best F1 of sentences on parts of the text that were not learned from.
+Choosing the likelier of "continue" and "end" at each position does not maximise the F1 of sentences, because
+a sentence counts only if both of its ends are right. Where boundaries are hard to see (no punctuation,
+headings), predicting more of them pays; elsewhere, fewer. The tokenizer therefore adds a bias to the score of
+a boundary, chosen for the best sentence F1 on held-out folds.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from arcwise.text.plain_text import plain_text
 from arcwise.treebanks import Treebank
 
 BIASES = (0.0, -0.5, 0.5, -1.0, 1.0, -1.5, 1.5, -2.0, 2.0)
-"""Those tried; of equally good ones the first."""
+"""Candidates; ties go to the first."""
 MARGIN = 0.005
-"""A smaller gain may be chance: of ten development sets such biases bettered one and worsened four."""
+"""Smaller gains may be chance: on ten development sets, such biases improved one and hurt four."""
 
 Ends = npt.NDArray[np.uint32]
 
 
 def choose_bias(treebank: Treebank, folds: int, train: Callable[[Treebank], native.Tokenizer]) -> float:
-    """The bias with the best F1 of sentences, each of ``folds`` contiguous parts cut by a tokenizer trained on the others.
+    """Return the bias with the best sentence F1 in cross-validation over contiguous folds.
 
-    0 where there are fewer sentences than parts.
+    0 if there are fewer sentences than folds.
     """
     if folds < 2 or len(treebank) < folds:
         return 0.0
@@ -49,8 +50,8 @@ def choose_bias(treebank: Treebank, folds: int, train: Callable[[Treebank], nati
     return best_bias(2 * right / counted)
 
 
-def sentences_in_common(gold: Ends, found: Ends) -> int:
-    """How many sentences have both ends in common; each starts where the one before ends.
+def sentences_in_common(gold: Ends, predicted: Ends) -> int:
+    """Count the sentences with both ends in common; each starts where the previous one ends.
 
     >>> sentences_in_common(np.array([5, 9, 20], np.uint32), np.array([5, 9, 12, 20], np.uint32))
     2
@@ -59,11 +60,11 @@ def sentences_in_common(gold: Ends, found: Ends) -> int:
     def spans(ends: Ends) -> set[tuple[int, int]]:
         return set(pairwise([0, *ends.tolist()]))
 
-    return len(spans(gold) & spans(found))
+    return len(spans(gold) & spans(predicted))
 
 
 def best_bias(scores: Sequence[float] | npt.NDArray[np.float64]) -> float:
-    """The bias with the best score, if that is ``MARGIN`` above the score without bias; else 0.
+    """Return the bias with the best score if it beats no bias by at least ``MARGIN``, else 0.
 
     >>> best_bias([0.90, 0.91, 0.90, 0.94, 0.8, 0.93, 0.8, 0.92, 0.8])
     -1.0

@@ -1,4 +1,4 @@
-"""``Tagger``: UPOS, XPOS, FEATS and lemma of every word, learned from a treebank."""
+"""``Tagger``: predicts UPOS, XPOS, FEATS and lemmas, trained on a treebank."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _TRANSITIONS = {"int8": np.float16, "float16": np.float16, "float32": np.float32
 
 @dataclass(frozen=True)
 class TaggerConfig:
-    """How the tagger learns; the defaults were chosen on the development parts of English-EWT and Turkish-IMST."""
+    """Training options of the tagger; defaults were tuned on the dev sets of English-EWT and Turkish-IMST."""
 
     epochs: int = option(8, EPOCHS, low=1, high=10_000)
     rate: float = option(0.2, RATE, above=0)
@@ -81,7 +81,7 @@ class TaggerConfig:
 
 @dataclass(frozen=True)
 class Tags:
-    """What the chain, the bundles and the lemma scripts said, one number per word."""
+    """Predicted state, bundle and lemma script of each word, as codes."""
 
     state: npt.NDArray[np.uint16]
     bundle: npt.NDArray[np.uint16]
@@ -91,7 +91,7 @@ class Tags:
 
 @dataclass(frozen=True)
 class TagAlphabet:
-    """The strings behind the numbers: states (UPOS, XPOS or None), bundles (XPOS, FEATS) and lemma scripts."""
+    """Values of the codes: states (UPOS, XPOS or None), bundles (XPOS, FEATS) and lemma scripts."""
 
     upos: list[str]
     states: list[tuple[int, str | None]]
@@ -101,31 +101,36 @@ class TagAlphabet:
     scripts_of_upos: list[list[int]]
 
     def fitting(self, upos: str, xpos: str, feats: str) -> tuple[list[int], list[int]]:
-        """The states and the bundles that fit given values, ``_`` where they are open; as many of the values as the alphabet can fit."""
-        tried = (
+        """Return the states and bundles compatible with fixed values (``_``: open).
+
+        If no state fits all values, some of them are relaxed.
+        """
+        relaxations = (
             (upos, xpos, feats),
             (upos, xpos, "_"),
             (upos, "_", "_"),
             ("_", xpos, feats),
             ("_", xpos, "_"),
         )
-        for own_upos, own_xpos, own_feats in tried:
+        for fixed_upos, fixed_xpos, fixed_feats in relaxations:
             bundles = [
-                b for b, (x, f) in enumerate(self.bundles) if own_xpos in ("_", x) and own_feats in ("_", f)
+                b
+                for b, (x, f) in enumerate(self.bundles)
+                if fixed_xpos in ("_", x) and fixed_feats in ("_", f)
             ]
             possible = set(bundles)
             states = [
                 s
                 for s, (u, _) in enumerate(self.states)
-                if own_upos in ("_", self.upos[u]) and possible & set(self.bundles_of_state[s])
+                if fixed_upos in ("_", self.upos[u]) and possible & set(self.bundles_of_state[s])
             ]
             if states:
                 return states, bundles
         return [], []
 
     def bundle_outputs(self) -> tuple[list[list[int]], int]:
-        """What bundles are scored by: each Key=Value of FEATS, the FEATS as a whole, and the XPOS."""
-        numbers: dict[str, int] = {}  # in order of appearance: a set would have another order in each process
+        """Outputs that a bundle is scored by: each Key=Value of FEATS, FEATS as a whole, and XPOS."""
+        numbers: dict[str, int] = {}  # a dict, because the order of a set differs between processes
         outputs = [
             sorted(
                 numbers.setdefault(part, len(numbers))
@@ -137,10 +142,11 @@ class TagAlphabet:
 
 
 class Tagger(Packable):
-    """Tags words; see native/kernels/text/tagger.hpp for the method.
+    """Tags words; see native/kernels/text/tagger.hpp.
 
-    >>> rows = "1\\tBirds\\tbird\\tNOUN\\tN\\tNumber=Plur\\t2\\tnsubj\\t_\\t_\\n2\\tsing\\tsing\\tVERB\\tV\\t_\\t0\\troot\\t_\\t_\\n\\n"
-    >>> tagger = Tagger.train(Treebank.from_string(9 * rows))
+    >>> birds = "1\\tBirds\\tbird\\tNOUN\\tN\\tNumber=Plur\\t2\\tnsubj\\t_\\t_\\n"
+    >>> sing = "2\\tsing\\tsing\\tVERB\\tV\\t_\\t0\\troot\\t_\\t_\\n\\n"
+    >>> tagger = Tagger.train(Treebank.from_string(9 * (birds + sing)))
     >>> tagged = tagger.tag(Treebank.from_string("1\\tBirds\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"))
     >>> tagged[0].upos, tagged[0].lemmas, tagged[0].feats
     (['NOUN'], ['bird'], ['Number=Plur'])
@@ -155,15 +161,19 @@ class Tagger(Packable):
         self._model = model
         self.alphabet = alphabet
         self.look_alikes = look_alikes
-        """How it reads words: tags and lemmas are those of the words as they are read."""
+        """Character substitutions applied before reading words.
+
+        Lemmas are made from the substituted forms.
+        """
 
     def __repr__(self) -> str:
-        known = self.alphabet
-        return f"<Tagger: {len(known.upos)} UPOS, {len(known.bundles)} bundles of XPOS and FEATS, {len(known.scripts)} lemma scripts>"
+        upos, bundles, scripts = self.alphabet.upos, self.alphabet.bundles, self.alphabet.scripts
+        bundle_count = f"{len(bundles)} bundles of XPOS and FEATS"
+        return f"<Tagger: {len(upos)} UPOS, {bundle_count}, {len(scripts)} lemma scripts>"
 
     @classmethod
     def train(cls, treebank: Treebank, *, config: TaggerConfig = TaggerConfig(), seed: int = 1) -> Self:
-        """Learn from the columns UPOS, XPOS, FEATS and LEMMA of a treebank."""
+        """Train on the columns UPOS, XPOS, FEATS and LEMMA of a treebank."""
         if not treebank.word_count:
             raise InputError("treebank: found no word, expected at least one to learn from")
         look_alikes = LookAlikes.learn(treebank)
@@ -196,14 +206,14 @@ class Tagger(Packable):
         return cls(model, alphabet, look_alikes)
 
     def reading(self, look_alikes: LookAlikes) -> Self:
-        """The same tagger, for which words are those that are read so."""
+        """Return this tagger with other character substitutions."""
         return type(self)(self._model, self.alphabet, look_alikes)
 
     def tags(self, treebank: Treebank, *, keep: Collection[str] = (), threads: int = 1) -> Tags:
-        """The tags of every word as numbers (see ``alphabet``), and the probability of its UPOS.
+        """Predict the tags of every word as codes (see ``alphabet``), and the probability of its UPOS.
 
-        ``keep``: columns (``upos``, ``xpos``, ``feats``) whose values, where they are not ``_``, are given: the tags of the word, and of its neighbours,
-        are those that fit them best.
+        ``keep``: columns (``upos``, ``xpos``, ``feats``) whose values other than ``_`` are fixed; the
+        remaining tags of the word and of its neighbours are predicted given them.
         """
         return self._tags(treebank, self.look_alikes.view(treebank), keep, threads)
 
@@ -221,14 +231,16 @@ class Tagger(Packable):
         confidence: bool = False,
         threads: int = 1,
     ) -> Treebank:
-        """The treebank with LEMMA, UPOS, XPOS and FEATS replaced; ``confidence`` adds UposProb to MISC.
+        """Return the treebank with LEMMA, UPOS, XPOS and FEATS replaced.
 
-        ``keep``: those of the four columns in which everything that is not ``_`` stays.
+        ``confidence`` adds UposProb to MISC.
+
+        ``keep``: columns whose values other than ``_`` stay.
         """
         read = self.look_alikes.view(treebank)
         tags = self._tags(treebank, read, keep, threads)
         xpos, feats = self._columns_of_bundles
-        found = {
+        predicted = {
             "lemma": lemmas_by(read, tags.script, self._scripts),
             "upos": Coded(self._upos_of_state[tags.state], self.alphabet.upos),
             "xpos": Coded(xpos.codes[tags.bundle], xpos.strings),
@@ -236,7 +248,7 @@ class Tagger(Packable):
         }
         columns: dict[str, Any] = {
             name: coded.where_blank(treebank.column(name)) if name in keep else coded
-            for name, coded in found.items()
+            for name, coded in predicted.items()
         }
         if confidence:
             kept = treebank.column("upos") if "upos" in keep else None
@@ -260,18 +272,22 @@ class Tagger(Packable):
         return native.LemmaScripts(self.alphabet.scripts)
 
     def _kept_sets(self, treebank: Treebank, keep: Collection[str]) -> tuple[Any, Any, Any]:
-        """The set of each word, and of each set the states and the bundles that fit what is kept; no states: nothing does."""
+        """Return the constraint set of each word, and each set's states and bundles.
+
+        No states: nothing fits.
+        """
         blank = ["_"] * treebank.word_count
         columns = [treebank.column(name) if name in keep else blank for name in ("upos", "xpos", "feats")]
         sets = Coded.of(["\t".join(values) for values in zip(*columns, strict=True)])
         fitting = [self.alphabet.fitting(*text.split("\t")) for text in sets.strings]
-        states, bundles = ([own[i] for own in fitting] for i in (0, 1))
+        states, bundles = ([pair[i] for pair in fitting] for i in (0, 1))
         return sets.codes, lists_of(states), lists_of(bundles)
 
-    # ---- packing
-
     def pack(self, precision: Precision = "int8") -> Packed:
-        """Alphabet, dictionary and weights; "int8" (transitions: 16 bits) is what model files have, "float32" is exact."""
+        """Pack alphabet, dictionary and weights.
+
+        Files use "int8" (transitions: 16 bits), "float32" is exact.
+        """
         (form_keys, form_sets), (set_starts, set_states) = self._model.dictionary()
         lexicon_keys, lexicon_scripts = self._model.lexicon()
         stem_keys, stem_upos = self._model.stems()
@@ -302,7 +318,7 @@ class Tagger(Packable):
 
     @classmethod
     def unpack(cls, packed: Packed) -> Self:
-        """The tagger again."""
+        """Restore a tagger."""
         packed.expect(cls.kind, cls.version)
         header, arrays = packed.header, packed.arrays
         try:
@@ -327,9 +343,9 @@ class Tagger(Packable):
                 [(int(first), int(last)) for first, last in header["alternations"]],
             )
             model.set_lexicon((unpack_keys("lexicon.keys", arrays), _uint32(arrays, "lexicon.scripts")))
-            look_alikes = LookAlikes.unpack(header.get("look_alikes"))  # models of 0.1 have none
+            look_alikes = LookAlikes.unpack(header.get("look_alikes"))  # missing in models of 0.1
         except (KeyError, TypeError, ValueError) as error:
-            raise ModelError(f"model: its tagger is damaged ({error})") from error
+            raise ModelError(f"model: the tagger is damaged ({error})") from error
         return cls(model, alphabet, look_alikes)
 
 
@@ -353,7 +369,7 @@ def _blank(alphabet: TagAlphabet) -> native.Tagger:
 def _alphabet(
     treebank: Treebank, config: TaggerConfig
 ) -> tuple[TagAlphabet, npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """The alphabet of a treebank, and state, bundle and script of each word."""
+    """Return the alphabet of a treebank, and the state, bundle and script codes of each word."""
     columns = {name: treebank.column(name) for name in ("form", "lemma", "upos", "xpos", "feats")}
     upos = Coded.of(columns["upos"])
     pairs = Coded.of([f"{u}\t{x}" for u, x in zip(columns["upos"], columns["xpos"], strict=True)])
@@ -374,13 +390,13 @@ def _alphabet(
 
 
 def _seen_with(groups: npt.NDArray[np.int32], values: npt.NDArray[np.int32], count: int) -> list[list[int]]:
-    """For each group the values that occur with it, in order."""
+    """List the values that occur with each group, sorted."""
     lists: list[list[int]] = [[] for _ in range(count)]
     for group, value in sorted(set(zip(groups.tolist(), values.tolist(), strict=True))):
         lists[group].append(value)
     return lists
 
 
-def accuracy(gold: Sequence[str], found: Sequence[str]) -> float:
-    """Share of equal values, in per cent."""
-    return 100.0 * sum(a == b for a, b in zip(gold, found, strict=True)) / max(len(gold), 1)
+def accuracy(gold: Sequence[str], predicted: Sequence[str]) -> float:
+    """Percentage of equal values."""
+    return 100.0 * sum(a == b for a, b in zip(gold, predicted, strict=True)) / max(len(gold), 1)

@@ -1,4 +1,4 @@
-"""Raw text of any length, cut into sentences piece by piece, in bounded memory."""
+"""Tokenize a stream of raw text of any length in bounded memory."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Errors = Literal["strict", "replace"]
 
 _PIECE = 1 << 18
 _LONGEST = 1 << 22
-"""A sentence this long (in bytes) is cut wherever it is."""
+"""Longest pending text, in code points; beyond it, the sentence is ended by force."""
 _LOOK_BACK = 2_200
-"""How much of what is cut already the next piece is read with, in code points: a little more than the longest address, which decisions look at as a whole."""
+"""Code points of context before a chunk: a little more than the longest URL, which features see whole."""
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
@@ -31,11 +31,12 @@ def stream_text(
     piece: int = _PIECE,
     paragraphs: bool = False,
 ) -> Iterator[Treebank]:
-    """The sentences of a stream of text, or of bytes in UTF-8, about ``piece`` bytes at a time.
+    """Tokenize a stream of text, or of UTF-8 bytes, about ``piece`` bytes at a time.
 
-    Sentences at the end of a piece, which what follows may change, are read again with the next one. ``errors="strict"``: text that is no
-    UTF-8 is an ``InputError`` that says where; ``"replace"`` puts U+FFFD in its place. ``paragraphs``: what stands before a blank line is cut as
-    if it were a text of its own, without a look at what follows. The same is done where the stream is one that pauses (``PausingReader``).
+    Sentences at the end of a chunk, which the following text may change, are tokenized again with the next
+    chunk. ``errors="strict"``: invalid UTF-8 raises an ``InputError`` with its position; ``"replace"``
+    inserts U+FFFD. ``paragraphs``: tokenize up to each blank line as a text of its own, without looking at
+    the following text. A stream that pauses (``PausingReader``) is treated the same way.
     """
     if not hasattr(stream, "read"):
         raise InputError(f"stream: found {type(stream).__name__}, expected an open file: open(path)")
@@ -45,13 +46,13 @@ def stream_text(
     place, number, last = 0, 1, False
 
     def cut(text: str, *, complete: bool) -> tuple[Treebank, int]:
-        found = tokenizer.tokenize(
+        tokenized = tokenizer.tokenize(
             text, first_place=place, first_sentence=number, complete=complete, before=before
         )
-        return found.treebank, found.places
+        return tokenized.treebank, tokenized.places
 
     while not last:
-        # As much again as is left over, so that a text in which no sentence ends is not read over and over.
+        # At least as much as is pending: a text without sentence ends would otherwise take quadratic time.
         data: Any = stream.read(max(piece, len(rest)))
         last = not data
         rest += decoder.decoded(data)
@@ -65,7 +66,7 @@ def stream_text(
                 place, number = place + end, number + len(treebank)
             if ended:
                 yield Treebank(b"".join(ended), source="<text>")
-            searched = len(rest.rstrip(" \t\r\n"))  # a blank line may have begun there
+            searched = len(rest.rstrip(" \t\r\n"))  # a blank line may start there
             if paused and len(rest) < max(piece, 2 * left):
                 continue
         treebank, places = cut(rest, complete=last or len(rest) > _LONGEST)
@@ -78,26 +79,28 @@ def stream_text(
 
 
 def _paragraph_end(text: str, start: int, *, whole: bool) -> int:
-    """Where the first paragraph ends, behind its blank line; or the last one, if they are read as a ``whole``. 0: none has ended.
+    """Return the end of the first complete paragraph, or of the last one if ``whole``; 0 if none is complete.
 
-    No blank line that ends one begins before ``start``.
+    ``start``: no blank line begins before it, so the search can skip that part.
 
-    >>> _paragraph_end("\\n\\nA b.\\n \\nC\\n\\nD", 0, whole=False), _paragraph_end("A\\n\\nC\\n\\nD", 0, whole=True)
-    (9, 6)
+    >>> _paragraph_end("\\n\\nA b.\\n \\nC\\n\\nD", 0, whole=False)
+    9
+    >>> _paragraph_end("A\\n\\nC\\n\\nD", 0, whole=True)
+    6
     """
     first = len(text) - len(text.lstrip())
     if first == len(text):
         return 0
     end = 0
-    for found in _BLANK_LINE.finditer(text, max(first, start)):
-        end = found.end()
+    for match in _BLANK_LINE.finditer(text, max(first, start)):
+        end = match.end()
         if not whole:
             break
     return end
 
 
 class _Decoder:
-    """Pieces of text, or of bytes in UTF-8, as text; knows where in the stream a piece stands."""
+    """Decodes chunks of text or UTF-8 bytes, and tracks the offset for error messages."""
 
     def __init__(self, source: str, errors: Errors) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
@@ -105,19 +108,23 @@ class _Decoder:
         self._offset = 0
 
     def decoded(self, data: str | bytes) -> str:
-        """The text of one more piece; of an empty one, what is left."""
+        """Decode the next chunk; an empty one flushes the decoder."""
         try:
-            text = _sound(data) if isinstance(data, str) else self._decoder.decode(data, final=not data)
+            text = (
+                _replace_surrogates(data)
+                if isinstance(data, str)
+                else self._decoder.decode(data, final=not data)
+            )
         except UnicodeDecodeError as error:
             at = self._offset - (len(error.object) - len(data)) + error.start
             raise InputError(
-                f"{self._source}: found byte 0x{error.object[error.start]:02x} at offset {at}, expected UTF-8 "
-                '(errors="replace" goes on)'
+                f"{self._source}: found byte 0x{error.object[error.start]:02x} at offset {at}, "
+                'expected UTF-8 (errors="replace" inserts U+FFFD)'
             ) from error
         self._offset += len(data)
         return text.replace("\x00", "\ufffd")
 
 
-def _sound(text: str) -> str:
-    """Text with a question mark for each half of a surrogate pair, which UTF-8 does not have."""
+def _replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which UTF-8 cannot encode, by question marks."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

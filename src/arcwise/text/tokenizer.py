@@ -1,4 +1,4 @@
-"""``Tokenizer``: raw text into words and sentences, learned from a treebank."""
+"""``Tokenizer``: splits raw text into words and sentences, trained on a treebank."""
 
 from __future__ import annotations
 
@@ -41,12 +41,15 @@ if TYPE_CHECKING:
 
 
 RULES = ("whole_addresses", "cut_addresses_out", "single_signs", "cut_names_out")
-"""What a tokenizer does by rule, unless its treebank does otherwise; see native/kernels/text/tokenizer.hpp."""
+"""Rules that apply unless the training data contradict them; see native/kernels/text/tokenizer.hpp."""
 
 
 @dataclass(frozen=True)
 class TokenizerConfig:
-    """How the tokenizer learns; the defaults were chosen on the development parts of English-EWT and Turkish-IMST."""
+    """Training options of the tokenizer.
+
+    Defaults were tuned on the dev sets of English-EWT and Turkish-IMST.
+    """
 
     epochs: int = option(10, EPOCHS, low=1, high=10_000)
     rate: float = option(0.1, RATE, above=0)
@@ -63,7 +66,7 @@ class TokenizerConfig:
 
     folds: int = option(
         3,
-        "Cross-validation folds for tuning the sentence-boundary bias (0: no bias, the likelier decision wins).",
+        "Cross-validation folds for tuning the sentence-boundary bias (0: no bias).",
         low=0,
         high=100,
     )
@@ -76,7 +79,7 @@ class TokenizerConfig:
 
 @dataclass(frozen=True)
 class Tokenized:
-    """Sentences found in a text, and how much of it they take up."""
+    """Sentences of a text, and how many bytes and code points of it they cover."""
 
     treebank: Treebank
     bytes: int
@@ -84,7 +87,7 @@ class Tokenized:
 
 
 def _train_cuts(plain: PlainText, look_alikes: LookAlikes, options: LinearTraining) -> native.Tokenizer:
-    """A tokenizer without multiword tokens, learned from a text."""
+    """Train a tokenizer without multiword tokens."""
     tokens = plain.tokens
     return native.Tokenizer.train(
         plain.text.encode("utf-8", "replace"),
@@ -103,9 +106,10 @@ def _finite(value: float) -> float:
 
 
 class Tokenizer(Packable):
-    """Cuts raw text into words, multiword tokens and sentences; see native/kernels/text/tokenizer.hpp for the method.
+    """Splits raw text into words, multiword tokens and sentences; see native/kernels/text/tokenizer.hpp.
 
-    >>> rows = "1\\tNo\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\tSpaceAfter=No\\n2\\t.\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"
+    >>> blank = "\\t_" * 7
+    >>> rows = f"1\\tNo{blank}\\tSpaceAfter=No\\n2\\t.{blank}\\t_\\n\\n"
     >>> tokenizer = Tokenizer.train(Treebank.from_string(20 * rows))
     >>> [sentence.forms for sentence in tokenizer.tokenize("No. No.").treebank]
     [['No', '.'], ['No', '.']]
@@ -123,14 +127,14 @@ class Tokenizer(Packable):
         self._model = model
         self._table = table
         self.look_alikes = look_alikes
-        """How it reads text."""
+        """Character substitutions applied before reading text."""
 
     def __repr__(self) -> str:
         return f"<Tokenizer {'without' if self._table is None else 'with'} multiword tokens>"
 
     @classmethod
     def train(cls, treebank: Treebank, *, config: TokenizerConfig = TokenizerConfig(), seed: int = 1) -> Self:
-        """Learn from the raw text of a treebank (see ``plain_text``)."""
+        """Train on the raw text of a treebank (see ``plain_text``)."""
         if not len(treebank):
             raise InputError("treebank: found no sentence, expected at least one to learn from")
         options = LinearTraining(
@@ -167,36 +171,35 @@ class Tokenizer(Packable):
         ranges: bool = True,
         before: str = "",
     ) -> Tokenized:
-        """The sentences of a text, with blank columns; MISC has what is needed to get the text back.
+        """Tokenize a text into sentences with blank columns; MISC records the white space.
 
-        ``first_place`` and ``first_sentence``: where the text starts in a longer one. ``complete=False``: more text follows, so
-        sentences at the end, which it may change, are left for the next call. ``ranges``: write ``TokenRange=first:last``, in code points.
-        ``before``: what stands before the text, up to the end of a sentence; decisions look back at it.
+        ``first_place`` and ``first_sentence``: offset and sentence number of the start of the text.
+        ``complete=False``: more text follows, so final sentences that it may change are left for the next
+        call. ``ranges``: write ``TokenRange=first:last`` in code points. ``before``: context before the text,
+        up to the end of a sentence.
         """
         data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-        earlier = before.encode("utf-8", "surrogatepass")
-        found = self._model.tokenize(
-            earlier + data,
+        context = before.encode("utf-8", "surrogatepass")
+        result = self._model.tokenize(
+            context + data,
             first_place=first_place,
             first_sentence=first_sentence,
             complete=complete,
             ranges=ranges,
-            bytes_before=len(earlier),
+            bytes_before=len(context),
             places_before=len(before),
         )
-        return Tokenized(Treebank(found.conllu, source="<text>"), found.bytes, found.places)
+        return Tokenized(Treebank(result.conllu, source="<text>"), result.bytes, result.places)
 
     def tokenize_texts(
         self, texts: Sequence[bytes], *, ranges: bool = True, threads: int = 1
     ) -> tuple[Treebank, npt.NDArray[np.uint32]]:
-        """The sentences of many texts (UTF-8), each cut as if it were alone, in one treebank; and how many sentences each text has."""
+        """Tokenize many texts (UTF-8) independently into one treebank; also return each sentence count."""
         conllu, counts = self._model.tokenize_texts(list(texts), ranges=ranges, threads=threads)
         return Treebank(conllu, source="<text>"), counts
 
-    # ---- packing
-
     def pack(self, precision: Precision = "int8") -> Packed:
-        """Vocabulary, table of multiword tokens and weights; "int8" is what model files have, "float32" is exact."""
+        """Pack vocabulary, multiword table and weights; model files use "int8", "float32" is exact."""
         arrays: dict[str, npt.NDArray[Any]] = {
             **pack_linear("cuts", self._model.cuts(), precision),
             **pack_keys("vocabulary", self._model.vocabulary()),
@@ -219,7 +222,7 @@ class Tokenizer(Packable):
 
     @classmethod
     def unpack(cls, packed: Packed) -> Self:
-        """The tokenizer again."""
+        """Restore a tokenizer."""
         packed.expect(cls.kind, cls.version)
         header, arrays = packed.header, packed.arrays
         try:
@@ -229,23 +232,25 @@ class Tokenizer(Packable):
                 np.ascontiguousarray(get(arrays, "may_cut"), np.uint8),
                 np.ascontiguousarray(get(arrays, "may_span"), np.uint8),
             )
-            # Models of 0.1 have none of these.
+            # Models of 0.1 lack these entries.
             model.sentence_bias = _finite(header.get("sentence_bias", 0.0))
             look_alikes = LookAlikes.unpack(header.get("look_alikes"))
             model.set_look_alikes(look_alikes.native)
             rules = dict(header.get("rules", {}))
-            rules.setdefault(
-                "cut_names_out", rules.get("cut_addresses_out", False)
-            )  # one rule in earlier models
+            # Earlier models had one rule for both.
+            rules.setdefault("cut_names_out", rules.get("cut_addresses_out", False))
             whole, cut_out, signs, names_out = (bool(rules.get(name, False)) for name in RULES)
             model.rules = whole, cut_out, signs, names_out
             if "multiword" not in header:
                 return cls(model, None, look_alikes)
-            kept = header["multiword"]
-            scripts = [tuple((int(a), int(b), bool(c), str(d)) for a, b, c, d in s) for s in kept["scripts"]]
-            table = MultiwordTable(scripts, kept["sets"], kept["set_of_token"])
+            multiword = header["multiword"]
+            scripts = [
+                tuple((int(a), int(b), bool(c), str(d)) for a, b, c, d in script)
+                for script in multiword["scripts"]
+            ]
+            table = MultiwordTable(scripts, multiword["sets"], multiword["set_of_token"])
             set_table(model, table)
             model.set_multiword_weights(*unpack_linear("multiword", arrays))
         except (KeyError, TypeError, ValueError) as error:
-            raise ModelError(f"model: its tokenizer is damaged ({error})") from error
+            raise ModelError(f"model: the tokenizer is damaged ({error})") from error
         return cls(model, table, look_alikes)
