@@ -13,11 +13,15 @@ import pytest
 import arcwise
 from architecture.rooms import ROOT
 
-CLIENT = Path(__file__).with_name("typed_client.py")
+NEEDS_TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="needs torch: make test-torch")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("mypy") is None, reason="needs mypy (extra lint)")
-def test_a_strictly_typed_client_of_the_public_names(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "program", ["typed_client.py", pytest.param("typed_torch_client.py", marks=NEEDS_TORCH)]
+)
+def test_a_strictly_typed_client_of_the_public_names(program: str, tmp_path: Path) -> None:
     package = Path(arcwise.__file__).parent
     assert (package / "py.typed").exists()
     environment = {
@@ -28,7 +32,7 @@ def test_a_strictly_typed_client_of_the_public_names(tmp_path: Path) -> None:
         environment["MYPYPATH"] = str(package.parent)
     (tmp_path / "mypy.ini").write_text("[mypy]\n")  # not the settings of this repository
     client = tmp_path / "client.py"
-    client.write_text(CLIENT.read_text())
+    client.write_text(Path(__file__).with_name(program).read_text())
     mypy = [
         sys.executable,
         "-m",
