@@ -1,8 +1,8 @@
-"""English as people write it: ``python -m benchmarks.english_text [--write]``.
+"""Tokenization of informal English: ``python -m benchmarks.english_text [--write]``.
 
-How many of the lines of tests/pipeline/english_lines.txt are cut into the right words (and sentences, where a line has several), by the models
-that come with arcwise, by the same without stand-ins and rules, and by the tokenizer of spaCy; and the raw text of English-EWT (ARCWISE_TREEBANKS) by
-the same models.
+Counts the lines of tests/pipeline/english_lines.txt that are split into the right words (and sentences) by
+the shipped models, by the same models without character substitutes and rules, and by spaCy's tokenizer;
+then scores the same models on the raw text of English-EWT (ARCWISE_TREEBANKS).
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ METRICS = ("Tokens", "Sentences", "Words")
 
 
 def by_tokenizer(tokenizer: Tokenizer) -> Cut:
-    """The words of each sentence of a text."""
+    """Words of each sentence of a text."""
     return lambda text: [sentence.forms for sentence in tokenizer.tokenize(text).treebank]
 
 
 def without_rules(tokenizer: Tokenizer) -> Tokenizer:
-    """The same weights; every character is read as itself, and nothing is settled by rule but lines and graphemes."""
+    """The same weights without character substitutes; rules only for line breaks and grapheme clusters."""
     packed = tokenizer.pack()
     kept = {name: value for name, value in packed.header.items() if name not in ("look_alikes", "rules")}
     return Tokenizer.unpack(replace(packed, header=kept))
 
 
 def by_spacy() -> Cut | None:
-    """Its rules for English, with its rule for sentences."""
+    """spaCy's rules for English, with its rule-based sentence splitter."""
     if importlib.util.find_spec("spacy") is None:
         return None
     import spacy
@@ -52,18 +52,18 @@ def by_spacy() -> Cut | None:
 
 
 def main() -> None:
-    """The tables, on standard output or in RESULTS.md."""
+    """Print the tables, and write them to RESULTS.md on request."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="into RESULTS.md")
+    parser.add_argument("--write", action="store_true", help="write the tables to RESULTS.md")
     options = parser.parse_args()
     own = {name: arcwise.load(name).tokenizer for name in ("en", "en-fast")}
-    own["en, without stand-ins and rules"] = without_rules(own["en"])
+    own["en, without substitutes and rules"] = without_rules(own["en"])
     cutters: dict[str, Cut | None] = {name: by_tokenizer(tokenizer) for name, tokenizer in own.items()}
     cutters["spaCy's rules"] = by_spacy()
     lines = read_lines()
     kinds = list(dict.fromkeys(line.kind for line in lines))
     rows = [(name, *_right(cut, lines, kinds)) for name, cut in cutters.items()]
-    told = table(("right lines", *kinds, "all"), rows)
+    body = table(("correct lines", *kinds, "all"), rows)
     scores = [
         (name, *(f"{part[metric]:.2f}" for part in parts for metric in METRICS))
         for name, parts in (
@@ -71,10 +71,10 @@ def main() -> None:
         )
     ]
     heads = [f"{part}: {metric}" for part in ("dev", "test") for metric in METRICS]
-    told += f"\n\nRaw text of English-EWT, F1 in per cent:\n\n{table(('model', *heads), scores)}"
-    print(told)
+    body += f"\n\nRaw text of English-EWT, F1 in per cent:\n\n{table(('model', *heads), scores)}"
+    print(body)
     if options.write:
-        write_section("english_text", "English as people write it", told)
+        write_section("english_text", "Informal English", body)
 
 
 def _right(cut: Cut | None, lines: list[Line], kinds: list[str]) -> list[str]:

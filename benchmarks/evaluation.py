@@ -1,4 +1,6 @@
-"""Scoring a parser's output, beside the official scorer (udtools): ``python -m benchmarks.evaluation``."""
+"""Scoring a parser's output: arcwise and the official scorer, udtools (``python -m
+benchmarks.evaluation``).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from benchmarks.report import write_section
 
 
 def damaged(treebank: Treebank, seed: int) -> Treebank:
-    """A copy with a tenth of the labels, tags and lemmas exchanged."""
+    """Copy the treebank with a tenth of the labels, tags and lemmas exchanged."""
     random = np.random.default_rng(seed)
     columns = {}
     for name in ("deprel", "upos", "lemma"):
@@ -34,7 +36,7 @@ def damaged(treebank: Treebank, seed: int) -> Treebank:
 
 
 def with_arcwise(gold: str, system: str) -> float:
-    """Files to all scores: attachment and CoNLL 2018."""
+    """Compute all scores from files: attachment and CoNLL 2018."""
     return evaluate(Treebank.read(gold, strict=False), Treebank.read(system, strict=False)).conll18["BLEX"].f1
 
 
@@ -73,7 +75,7 @@ def main() -> None:
         rows += [[label, part, f"{gold.word_count:,}", f"{s:.3f} s"] for label, s in seconds.items()]
     if not importlib.util.find_spec("udtools"):
         rows.append(["udtools udeval", "dev", "", "not installed"])
-    body = "From files to all scores, start-up not included; the scores are equal.\n\n"
+    body = "From files to all scores, start-up excluded; the scores are equal.\n\n"
     body += table(["", "English-EWT", "words", "time"], rows)
     print(body)
     write_section("evaluation", "Evaluation", body)

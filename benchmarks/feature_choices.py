@@ -1,6 +1,8 @@
-"""What features of the papers do on development data, each with and without: ``python -m benchmarks.feature_choices [NAME …]``.
+"""Ablation of features from the papers on development data: ``python -m benchmarks.feature_choices [NAME
+…]``.
 
-Trained on the first sentences of each treebank; trained parsers are kept (``measuring.trainings``). Needs ARCWISE_TREEBANKS.
+Trained on the first sentences of each treebank; trained parsers are cached (``measuring.trainings``). Needs
+ARCWISE_TREEBANKS.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ SMALL = ("Danish-CDT", "Turkish-IMST", "English-EWT")
 
 @dataclass(frozen=True)
 class Choice:
-    """Some configurations, the first without the feature, on some treebanks."""
+    """Configurations to compare on some treebanks; the first is the baseline."""
 
     about: str
     treebanks: Sequence[str]
@@ -32,10 +34,10 @@ class Choice:
     all_columns: bool = False
     sentences: int = SENTENCES
     soft_clusters: Sequence[int] = ()
-    """How many soft clusters of words each configuration is given; none if this is empty."""
+    """Number of soft word clusters of each configuration; none if empty."""
 
     def cells(self, sentences: int) -> dict[str, list[Training]]:
-        """The trainings of each treebank, in the order of ``configs``."""
+        """Trainings of each treebank, in the order of ``configs``."""
         kept = min(sentences, self.sentences)
         ways = list(zip(self.configs.values(), self.soft_clusters or [0] * len(self.configs), strict=True))
         return {
@@ -51,18 +53,20 @@ _SQUEEZED = GraphConfig(trainer="log-linear", epochs=3, labelled=False, squeezed
 
 CHOICES: dict[str, Choice] = {
     "distance": Choice(
-        "The distance of places D in the templates of labels too (Bohnet et al. 2016): non-projective(D=4), greedy, 6 epochs.",
+        "Distances D in the label templates, too (Bohnet et al. 2016): non-projective(D=4), greedy, 6 "
+        "epochs.",
         ("Danish-CDT", "Dutch-Alpino-cdbl", "Slovenian-SSJ-rs"),
         {"in moves": _CROSSING, "in moves and labels": replace(_CROSSING, distance_in_labels=True)},
     ),
     "prefixes": Choice(
-        "Every template with a word also with its first five characters (McDonald et al. 2005): MIRA, 6 epochs.",
+        "Every template with a word also with its five-character prefix (McDonald et al. 2005): MIRA, 6 "
+        "epochs.",
         SMALL,
         {"as they are": _MIRA, "word_prefixes": replace(_MIRA, word_prefixes=True)},
     ),
     "feats": Choice(
-        "Each single value of FEATS of the head with each of the modifier, for arcs alone or for arcs and labels: MIRA, 6 epochs, "
-        "all columns.",
+        "Each value of FEATS of the head with each of the modifier, for arcs only or for arcs and labels: "
+        "MIRA, 6 epochs, all columns.",
         ("Basque-BDT", "Slovenian-SSJ-rs", "Turkish-IMST"),
         {
             "as they are": _MIRA,
@@ -72,7 +76,8 @@ CHOICES: dict[str, Choice] = {
         all_columns=True,
     ),
     "priors": Choice(
-        "Gaussian priors of variance 10 and 1 (Smith & Smith 2007): log-linear, non-projective, unlabelled, 6 epochs of SGD.",
+        "Gaussian priors of variance 10 and 1 (Smith & Smith 2007): log-linear, non-projective, unlabelled, "
+        "6 epochs of SGD.",
         ("Danish-CDT", "Turkish-IMST"),
         {
             "no prior": _LOG_LINEAR,
@@ -81,8 +86,9 @@ CHOICES: dict[str, Choice] = {
         },
     ),
     "soft clusters": Choice(
-        "Soft clusters of words, learned from their neighbours in the training text by EM, as values in MISC (proposed by Smith & Smith 2007): each "
-        "cluster of the head with each of the modifier. MIRA, 6 epochs.",
+        "Soft word clusters, learned from neighbouring words in the training text by EM, as values in MISC "
+        "(proposed by Smith & Smith 2007): each cluster of the head with each of the modifier. MIRA, 6 "
+        "epochs.",
         ("Danish-CDT", "Turkish-IMST"),
         {
             "without": _MIRA,
@@ -91,8 +97,8 @@ CHOICES: dict[str, Choice] = {
         soft_clusters=(0, 16, 64),
     ),
     "squeezed": Choice(
-        "No templates of two words or four tags, and latent clusters that must carry what these told (Smith & Smith 2007): log-linear, unlabelled, "
-        "3 epochs on 200 sentences.",
+        "No templates of two words or four tags, and latent clusters that have to make up for them (Smith & "
+        "Smith 2007): log-linear, unlabelled, 3 epochs on 200 sentences.",
         ("Danish-CDT", "Turkish-IMST"),
         {
             "all templates": replace(_LOG_LINEAR, epochs=3),
@@ -108,24 +114,24 @@ CHOICES: dict[str, Choice] = {
 
 
 def choice_table(choice: Choice, cells: Mapping[str, Sequence[Training]]) -> str:
-    """UAS / LAS on dev, what is gained over the first, and the CPU time of training against the first's."""
+    """UAS / LAS on dev, LAS gain and relative CPU time of training over the baseline."""
     rows: list[list[object]] = []
     for name, trainings in cells.items():
         first = trainings[0].run()
         for way, training in zip(choice.configs, trainings, strict=True):
-            found = training.run()
-            gain = "" if training is trainings[0] else f"{100 * (found.dev.las - first.dev.las):+.2f}"
-            scores = f"{100 * found.dev.uas:.2f} / {100 * found.dev.las:.2f}"
-            rows.append([name, way, scores, gain, f"{found.seconds / first.seconds:.2f}"])
-    return table(["treebank", "features", "dev UAS / LAS", "LAS gained", "training time"], rows)
+            result = training.run()
+            gain = "" if training is trainings[0] else f"{100 * (result.dev.las - first.dev.las):+.2f}"
+            scores = f"{100 * result.dev.uas:.2f} / {100 * result.dev.las:.2f}"
+            rows.append([name, way, scores, gain, f"{result.seconds / first.seconds:.2f}"])
+    return table(["treebank", "features", "dev UAS / LAS", "LAS gain", "training time"], rows)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[*CHOICES, []], help="choices to run (default: all)")
     parser.add_argument(
-        "names", nargs="*", choices=[*CHOICES, []], help="which choices; all if none is named"
+        "--sentences", type=int, default=SENTENCES, help="maximum number of training sentences"
     )
-    parser.add_argument("--sentences", type=int, default=SENTENCES, help="of training, at most")
     options = parser.parse_args()
     parts = []
     for name in options.names or CHOICES:
@@ -135,8 +141,11 @@ def main() -> None:
         parts.append(f"**{name}.** {choice.about}\n\n{choice_table(choice, cells)}")
         print(parts[-1], flush=True)
     if not options.names:
-        about = f"Trained on the first {options.sentences} sentences (or fewer, where said) on gold tags; one seed.\n\n"
-        write_section("feature_choices", "Features of the papers, with and without", about + "\n".join(parts))
+        about = (
+            f"Trained on the first {options.sentences} sentences (or fewer, where stated) with gold "
+            f"tags; one seed.\n\n"
+        )
+        write_section("feature_choices", "Features of the papers: ablation", about + "\n".join(parts))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""The graph-based parser: accuracy, speed, and training with five best trees: ``python -m benchmarks.graph [--report]``.
+"""The graph-based parser: accuracy, throughput, and training with 5-best MIRA: ``python -m benchmarks.graph
+[--report]``.
 
-Accuracy on six treebanks is measured by benchmarks.parsers, trainers are compared by experiments.koo2007; trained parsers are kept
-(``measuring.trainings``), and ``--report`` trains none. Needs ARCWISE_TREEBANKS.
+benchmarks.parsers measures accuracy on six treebanks, experiments.koo2007 compares trainers; trained parsers
+are cached (``measuring.trainings``), and ``--report`` uses the cache only. Needs ARCWISE_TREEBANKS.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ ENGLISH = "English-EWT"
 REFERENCES = {"Turkish-IMST": "71.5 / 64.3", ENGLISH: "88.3 / 86.2", "Dutch-Alpino-cdbl": "90.7 / 86.9"}
 """UAS / LAS of an earlier prototype; not measured here."""
 CONFIGS = (GraphConfig(), GraphConfig(projective=True, epochs=12))
-"""Candidates among which the development data choose."""
+"""Candidates for selection on the development data."""
 FIVE_BEST = Training(ENGLISH, GraphConfig(k=5, epochs=10))
 WAYS = {
     "non-projective, 1 thread": (ParseOptions(projective=False), 1),
@@ -41,7 +42,7 @@ def candidates(treebank: str, *, all_columns: bool) -> list[Training]:
 
 
 def accuracy_table() -> str:
-    """Condition U and all columns, projective or not chosen on dev."""
+    """Condition U and all columns; projectivity selected on dev."""
     rows = []
     for name, reference in REFERENCES.items():
         row: list[object] = [name, reference]
@@ -51,8 +52,9 @@ def accuracy_table() -> str:
             row.append(f"{100 * scores.uas:.2f} / {100 * scores.las:.2f}" if scores else "not run")
         rows.append(row)
     about = (
-        "UAS / LAS on test; gold tokens, punctuation counted, label subtypes cut; MIRA; projective or non-projective training, epoch and decoder chosen on "
-        "dev; one seed. U: forms and gold UPOS alone.\n\n"
+        "UAS / LAS on test; gold tokens, punctuation counted, label subtypes cut; MIRA; projective or "
+        "non-projective training, epoch and decoder selected on dev; one seed. U: forms and gold UPOS "
+        "only.\n\n"
     )
     return about + table(
         ["treebank", "reference (an earlier prototype), U", "arcwise, U", "arcwise, all columns"], rows
@@ -60,7 +62,9 @@ def accuracy_table() -> str:
 
 
 def speed_table() -> str:
-    """Tokens a second of reading, parsing and writing; then of the whole command, start and model loading included."""
+    """Tokens per second of reading, parsing and writing; then of the whole command, start-up and model
+    loading included.
+    """
     training = Training(ENGLISH, CONFIGS[0])
     parser = training.parser()
     assert isinstance(parser, GraphParser)
@@ -92,32 +96,36 @@ def speed_table() -> str:
             subprocess.run([*map(str, command), "--non-projective"], check=True)
             whole = min(whole, time.perf_counter() - started)
     rows.append(
-        ["the whole command, start and model loading included", f"{words / whole:,.0f} ({whole:.2f} s)"]
+        ["the whole command, start-up and model loading included", f"{words / whole:,.0f} ({whole:.2f} s)"]
     )
     return table([f"{ENGLISH} test, labelled, single root, reading and writing included", "tokens/s"], rows)
 
 
 def training_row() -> str:
     """MIRA with k = 5, ten epochs: time and memory."""
-    found = FIVE_BEST.trained
-    if found is None:
+    training = FIVE_BEST.trained
+    if training is None:
         return f"MIRA k = 5, 10 epochs on {ENGLISH}: not run.\n"
     scores = FIVE_BEST.scores()
     return (
-        f"MIRA k = 5, 10 epochs on {ENGLISH} (204,577 words), scoring of dev included: {found.seconds:.0f} s CPU, {found.peak_mb:.0f} MB at the peak; "
-        f"{100 * scores.uas:.2f} / {100 * scores.las:.2f} on test.\n"
+        f"MIRA k = 5, 10 epochs on {ENGLISH} (204,577 words), scoring of dev included: "
+        f"{training.seconds:.0f} s CPU, {training.peak_mb:.0f} MB peak memory; {100 * scores.uas:.2f} / "
+        f"{100 * scores.las:.2f} on test.\n"
     )
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--report", action="store_true", help="train nothing")
-    if not arguments.parse_args().report:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--report", action="store_true", help="use cached parsers without training")
+    if not options.parse_args().report:
         cells = [
             c for name in REFERENCES for every in (False, True) for c in candidates(name, all_columns=every)
         ]
         run_all([*cells, FIVE_BEST])
-    trainers = "Trainers side by side on six languages: [experiments/results/koo2007.md](../experiments/results/koo2007.md).\n"
+    trainers = (
+        "Comparison of trainers on six languages: "
+        "[experiments/results/koo2007.md](../experiments/results/koo2007.md).\n"
+    )
     body = [accuracy_table(), trainers, speed_table(), training_row()]
     write_section("graph", "Graph-based parser", "\n".join(body))
 

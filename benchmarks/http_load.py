@@ -1,4 +1,4 @@
-"""Requests on many connections at once, by wrk or, where it is not installed, by a client of asyncio, and requests that come by themselves; how many were answered, and how fast."""
+"""HTTP load generators: closed loop with wrk (or an asyncio client without it), and open loop."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ end
 
 @dataclass(frozen=True)
 class Load:
-    """What came of a minute of requests."""
+    """Outcome of a load run."""
 
     requests: int
     seconds: float
@@ -40,11 +40,11 @@ class Load:
     p99_ms: float
     errors: int
     cpu_ms: float = 0.0
-    """Processor time of the service for a request."""
+    """CPU milliseconds of the service per request."""
 
     @property
     def rate(self) -> float:
-        """Requests a second."""
+        """Requests per second."""
         return self.requests / self.seconds
 
 
@@ -58,7 +58,10 @@ def ask(
     seconds: float,
     closes: bool = False,
 ) -> Load:
-    """Requests on so many connections, by wrk if it is there. ``closes``: the service ends answers by closing the connection, which wrk takes for an error."""
+    """Send requests on a number of connections, with wrk if it is installed.
+
+    ``closes``: the service ends responses by closing the connection, which wrk counts as an error.
+    """
     if shutil.which("wrk") is None:
         return asyncio.run(_ask(address, path, kind, bodies, connections, seconds))
     with tempfile.TemporaryDirectory() as folder:
@@ -85,13 +88,16 @@ def ask(
 def arrive(
     address: str, path: str, kind: str, bodies: Sequence[str], *, rate: float, seconds: float, seed: int = 1
 ) -> Load:
-    """Requests that come by themselves, ``rate`` a second on average, at times drawn at random (as from many people who do not know of each other), each on a
-    connection that is free. The time of an answer counts from when its request should have been sent."""
+    """Send requests at random times, ``rate`` per second on average (a Poisson process), on free
+    connections.
+
+    Latency counts from when a request was due, not from when a connection became free.
+    """
     return asyncio.run(_arrive(address, path, kind, bodies, rate, seconds, random.Random(seed)))
 
 
 class _Connection:
-    """A connection to a service, for one request after the other."""
+    """A connection to a service, for one request at a time."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -102,7 +108,7 @@ class _Connection:
         return cls(*await asyncio.open_connection(place.hostname, place.port))
 
     async def asked(self, path: str, kind: str, body: bytes) -> bool:
-        """Whether the answer is one."""
+        """Whether the response is a success."""
         head = (
             f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
         )

@@ -1,9 +1,10 @@
-"""Grammar induction to within 1 %: arcwise's search over counts against the paper's method, SCIP and HiGHS, in one run.
+"""Grammar induction to within 1 %: arcwise's search over counts, the paper's method, SCIP and HiGHS.
 
-``python -m benchmarks.induction [--seeds 5] [--scale 1.0] [--peer-seconds 60] [--only synthetic-5,…] [--fresh]``
+    python -m benchmarks.induction [--seeds 5] [--scale 1.0] [--peer-seconds 60] [--only synthetic-5,…]
+    [--fresh]
 
-Every cell (instance, seed, contender) is kept in ~/.cache/arcwise/induction, so that a run that was stopped goes on where it was. ``--scale`` shortens all time limits.
-Real sentences need ARCWISE_TREEBANKS.
+Every cell (instance, seed, contender) is cached in ~/.cache/arcwise/induction, so that an interrupted run
+resumes. ``--scale`` scales all time limits. Real sentences need ARCWISE_TREEBANKS.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ from benchmarks.peers.dmv_in_scip import solve_with_scip
 from benchmarks.report import write_section
 
 BY_BLOCKS = "wsj10-200"
-"""Has a section of its own: ``--only wsj10-200``."""
+"""Has a separate section: ``--only wsj10-200``."""
 LIMITED = ("wsj-10", BY_BLOCKS)
-"""Where bounds are shown, not times."""
+"""Instances whose table shows bounds instead of times."""
 EPSILON = 0.01
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What one contender did on one instance."""
+    """Result of one contender on one instance."""
 
     seconds: float
     lower: float
@@ -53,9 +54,9 @@ class Cell:
 
 
 def synthetic(sentences: int, seed: int) -> TagSentences:
-    """Sentences from a DMV over three tags with random parameters; their lengths are drawn uniformly from 2 to 8.
+    """Sentences from a DMV over three tags with random parameters; lengths drawn uniformly from 2 to 8.
 
-    (Drawn freely, nearly all sentences of such a model have two or three tokens, and every instance is solved in no time.)
+    Without fixing the lengths, nearly all sentences have two or three tokens, and every instance is trivial.
     """
     grammar = DMV.random(("V", "N", "A"), seed=seed)
     lengths = np.random.default_rng(seed).integers(2, 9, sentences).tolist()
@@ -67,7 +68,7 @@ def synthetic(sentences: int, seed: int) -> TagSentences:
 
 
 def real(sentences: int, seed: int, *, name: str = "wsj10", longest: int = 6) -> TagSentences | None:
-    """Sentences of the WSJ sample drawn at random; None without treebanks."""
+    """Random sentences of the WSJ sample; None without treebanks."""
     folder = os.environ.get("ARCWISE_TREEBANKS")
     path = Path(folder or "") / "English-WSJsample" / f"{name}.conllu.xz"
     if not folder or not path.exists():
@@ -81,7 +82,7 @@ def real(sentences: int, seed: int, *, name: str = "wsj10", longest: int = 6) ->
 
 @dataclass(frozen=True)
 class Instance:
-    """Sentences for each seed, seconds for the search over counts, the gap it stops at, and the target."""
+    """Sentences per seed, time limit of the search over counts, the gap it stops at, and the target."""
 
     make: Callable[[int], TagSentences | None]
     seconds: float
@@ -111,27 +112,27 @@ def by_count(
 ) -> Cell:
     blocks = 20 if len(corpus) >= 100 else None
     began = time.perf_counter()
-    found = induce_globally(
+    result = induce_globally(
         corpus, epsilon=epsilon, time_limit=seconds, seed=seed, block_size=blocks, processes=processes
     )
     searched = time.perf_counter() - began
     began = time.perf_counter()
-    proved = verify(found.certificate, corpus.strings, threads=processes)
+    proved = verify(result.certificate, corpus.strings, threads=processes)
     verified = time.perf_counter() - began
-    assert proved.upper == found.upper
-    return Cell(searched, found.lower, found.upper, f"{found.trace[-1].nodes} nodes", verified)
+    assert proved.upper == result.upper
+    return Cell(searched, result.lower, result.upper, f"{result.trace[-1].nodes} nodes", verified)
 
 
 def by_theta(corpus: TagSentences, seconds: float, seed: int) -> Cell:
     began = time.perf_counter()
-    found = induce_globally(corpus, method="theta", epsilon=EPSILON, time_limit=seconds, seed=seed)
-    return Cell(time.perf_counter() - began, found.lower, min(found.upper, 0.0))
+    result = induce_globally(corpus, method="theta", epsilon=EPSILON, time_limit=seconds, seed=seed)
+    return Cell(time.perf_counter() - began, result.lower, min(result.upper, 0.0))
 
 
 def by_milp(corpus: TagSentences, seconds: float, seed: int) -> Cell:
     began = time.perf_counter()
-    found = induce_globally(corpus, method="milp", epsilon=EPSILON, time_limit=seconds)
-    return Cell(time.perf_counter() - began, found.lower, min(found.upper, 0.0))
+    result = induce_globally(corpus, method="milp", epsilon=EPSILON, time_limit=seconds)
+    return Cell(time.perf_counter() - began, result.lower, min(result.upper, 0.0))
 
 
 def by_scip(corpus: TagSentences, seconds: float, seed: int) -> Cell:
@@ -141,7 +142,7 @@ def by_scip(corpus: TagSentences, seconds: float, seed: int) -> Cell:
 
 
 def by_restarts(corpus: TagSentences, seconds: float, seed: int) -> Cell:
-    """Viterbi EM from random parameters for as long as the search has."""
+    """Viterbi EM from random parameters, with the same time limit as the search."""
     best, began, done = Incumbent(InductionTask(corpus)), time.perf_counter(), 0
     while not done or time.perf_counter() - began < seconds:
         best.restart(first=done, restarts=20, seed=seed)
@@ -151,26 +152,26 @@ def by_restarts(corpus: TagSentences, seconds: float, seed: int) -> Cell:
 
 PEERS = {"theta": by_theta, "HiGHS MILP": by_milp, "SCIP": by_scip}
 TWO_WORKERS = ("synthetic-20",)
-"""Where two workers search, too."""
+"""Instances that two workers search, too."""
 SMALL = ("synthetic-5", "synthetic-8", "wsj-5")
-"""Where the peers run too; elsewhere they are far from an answer."""
+"""Instances for the peers; on the others they do not come close to a solution."""
 
 
-def shown(found: Cell) -> str:
-    """A cell in words: seconds if the gap was closed, else the gap."""
-    if found.note == "not installed":
-        return found.note
+def shown(result: Cell) -> str:
+    """A cell as text: seconds if the gap was closed, otherwise the gap."""
+    if result.note == "not installed":
+        return result.note
     return (
-        f"{found.seconds:.2f} s"
-        if found.gap <= EPSILON * 1.01
-        else f"gap {100 * found.gap:.1f} % at {found.seconds:.0f} s"
+        f"{result.seconds:.2f} s"
+        if result.gap <= EPSILON * 1.01
+        else f"gap {100 * result.gap:.1f} % at {result.seconds:.0f} s"
     )
 
 
-def bounds_shown(found: Cell) -> str:
+def bounds_shown(result: Cell) -> str:
     """A cell as bounds at a time."""
-    bounds = f", U {found.upper:.2f}, gap {100 * found.gap:.1f} %" if found.upper else ""
-    return f"L {found.lower:.2f}{bounds} at {found.seconds:.0f} s"
+    bounds = f", U {result.upper:.2f}, gap {100 * result.gap:.1f} %" if result.upper else ""
+    return f"L {result.lower:.2f}{bounds} at {result.seconds:.0f} s"
 
 
 def rows_of(
@@ -197,7 +198,9 @@ def rows_of(
     if name == "wsj10-200":
         contenders["Viterbi EM restarts"] = (by_restarts, limit * scale)
     if workers_alone:
-        contenders = {label: own for label, own in contenders.items() if label.endswith("workers")}
+        contenders = {
+            label: contender for label, contender in contenders.items() if label.endswith("workers")
+        }
     table_rows = []
     for label, (run, seconds) in contenders.items():
         cells, verified = [], []
@@ -207,16 +210,16 @@ def rows_of(
                 return [[name, "–", target, *["no treebanks"] * seeds]]
             try:
                 title = f"{name}-{seed}-{label.replace(' ', '_')}-{seconds:g}s"
-                found = Cell(**kept.cell(title, lambda: asdict(run(corpus, seconds, seed))))  # noqa: B023
+                result = Cell(**kept.cell(title, lambda: asdict(run(corpus, seconds, seed))))  # noqa: B023
             except ImportError:
-                found = Cell(0, 0, 0, "not installed")
-            text = bounds_shown(found) if name in LIMITED else shown(found)
+                result = Cell(0, 0, 0, "not installed")
+            text = bounds_shown(result) if name in LIMITED else shown(result)
             cells.append(text)
-            if found.verified is not None:
-                verified.append(f"{found.verified:.2f} s")
-            print(f"{name} seed {seed} {label}: {text} {found.note} {verified[-1:]}", flush=True)
-        own = "600 s" if label.endswith("workers") else target
-        table_rows.append([name, label, own, *cells])
+            if result.verified is not None:
+                verified.append(f"{result.verified:.2f} s")
+            print(f"{name} seed {seed} {label}: {text} {result.note} {verified[-1:]}", flush=True)
+        row_target = "600 s" if label.endswith("workers") else target
+        table_rows.append([name, label, row_target, *cells])
         if len(verified) == seeds:
             table_rows.append([name, f"{label}: verifying the proof", "the time of the search", *verified])
     return table_rows
@@ -227,13 +230,15 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--peer-seconds", type=float, default=60.0)
-    parser.add_argument("--worker-seconds", type=float, default=600.0, help="for the search by two workers")
     parser.add_argument(
-        "--workers-alone", action="store_true", help="the rows of two workers, in a section of their own"
+        "--worker-seconds", type=float, default=600.0, help="time limit of the search with two workers"
+    )
+    parser.add_argument(
+        "--workers-alone", action="store_true", help="write the rows of two workers to a separate section"
     )
     parser.add_argument("--only", default=",".join(name for name in INSTANCES if name != BY_BLOCKS))
-    parser.add_argument("--remark", default="", help="a sentence about this run, for the page")
-    parser.add_argument("--fresh", action="store_true", help="compute every cell anew")
+    parser.add_argument("--remark", default="", help="remark on this run, added to the section")
+    parser.add_argument("--fresh", action="store_true", help="recompute every cell")
     options = parser.parse_args()
     rows, kept = [], Cells("induction", fresh=options.fresh)
     for name in options.only.split(","):
@@ -249,19 +254,20 @@ def main() -> None:
     header = ["instance", "contender", "target", *(f"seed {s}" for s in range(options.seeds))]
     by_blocks = options.only == BY_BLOCKS
     about = (
-        "One corpus (the seeds are those of the searches), bounded by blocks of 20 sentences; it and Viterbi EM restarts have a quarter of "
-        "the 600 s of the target."
+        "One corpus (the seeds are those of the searches), bounded by blocks of 20 sentences; it and the "
+        "Viterbi EM restarts get a quarter of the target's 600 s."
         if by_blocks
-        else "ε = 1 %, one thread (what two workers proved is verified by two). Seconds where the gap was closed; else the gap at the time limit. "
-        "wsj-10 stops at a gap of 10 %. theta is the paper's search (with splits of counts), SCIP has the paper's program."
+        else "ε = 1 %, one thread (proofs by two workers are verified by two). Seconds where the gap was "
+        "closed, otherwise the gap at the time limit. wsj-10 stops at a gap of 10 %. theta is the "
+        "paper's search (with count splits), SCIP solves the paper's program."
     )
     remark = f"{options.remark}\n\n" if options.remark else ""
     body = f"{about}\n\n{remark}{table(header, rows)}"
     kind, title = "", "Grammar induction with certificates"
     if by_blocks:
-        kind, title = "-blocks", "Grammar induction, a larger corpus by blocks"
+        kind, title = "-blocks", "Grammar induction: a larger corpus by blocks"
     elif options.workers_alone:
-        kind, title = "-workers", "Grammar induction by two workers"
+        kind, title = "-workers", "Grammar induction with two workers"
     write_section(
         f"induction{kind}",
         title,

@@ -1,7 +1,9 @@
-"""Inference over trees, side by side with other libraries.
+"""Inference over trees: arcwise and other libraries.
 
-``python -m benchmarks.inference`` writes its section of RESULTS.md; ``--quick`` measures short sentences only and prints.
-Libraries that cannot be imported are named as such. torch-struct and SuPar come with ``pip install 'arcwise[bench-torch]'``.
+    python -m benchmarks.inference [--quick]
+
+Writes a section of RESULTS.md; ``--quick`` measures short sentences only and prints. Reports libraries that
+cannot be imported. torch-struct and SuPar come with ``pip install 'arcwise[bench-torch]'``.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ def sentences(n: int, count: int, spread: float = 1.0, seed: int = 0) -> list[Fl
 def timings(
     operation: str, n: int, count: int, threads: int, peers: Sequence[Peer], repeat: int
 ) -> dict[str, float]:
-    """Microseconds a sentence of arcwise and of each peer that knows the operation."""
+    """Microseconds per sentence of arcwise and of each peer that supports the operation."""
     batch = sentences(n, count)
     if count == 1:
         ours = partial(SINGLE[operation], batch[0], single_root=True)
@@ -84,7 +86,7 @@ def timings(
 
 
 def runs(contender: Callable[[], object], patience: float = 1.0) -> bool:
-    """Whether it runs at all (an old library may fail under a new torch), and in a time worth waiting for."""
+    """Whether the peer runs (an old library may fail under a new torch) within a reasonable time."""
     start = time.perf_counter()
     try:
         contender()
@@ -133,7 +135,9 @@ def growth_table(repeat: int) -> str:
 
 
 def torch_table(lengths: Sequence[int], repeat: int) -> str:
-    """What a call of ``arcwise.torch`` takes beside that of numpy for the same sentence, made beforehand as a tensor; no gradients."""
+    """Overhead of a call of ``arcwise.torch`` over numpy for the same sentence, already a tensor; no
+    gradients.
+    """
     import torch
 
     from arcwise.torch import TreeCRF
@@ -163,7 +167,7 @@ def torch_table(lengths: Sequence[int], repeat: int) -> str:
 
 
 def error_table(peers: Sequence[Peer], n: int, count: int) -> str:
-    """The largest error of any marginal over a few sentences."""
+    """Largest error of any marginal over a few sentences."""
     knowing = [peer for peer in peers if "non-projective marginals" in peer.operations]
     rows = []
     for spread in SPREADS:
@@ -174,7 +178,7 @@ def error_table(peers: Sequence[Peer], n: int, count: int) -> str:
         for peer in knowing:
             try:
                 found = peer.operations["non-projective marginals"](peer.prepare(batch))
-            except Exception as problem:  # a singular matrix, for one
+            except Exception as problem:  # a singular matrix, for example
                 cells.append(type(problem).__name__)
                 continue
             cells.append(_error(found, expected))
@@ -189,11 +193,12 @@ def _error(found: Floats, expected: Floats) -> str:
 
 def report(peers: Sequence[Peer], missing: Sequence[str], lengths: Sequence[int], repeat: int) -> str:
     parts = [
-        "Gaussian scores, single root. Times are microseconds a sentence, Python call included; everybody gets a batch in "
-        "the form he likes, made beforehand. –: not run, because it fails or takes too long.\n"
+        "Gaussian scores, single root. Times are microseconds per sentence, Python call included; every "
+        "library gets the batch in its preferred format, prepared beforehand. –: not run, because it "
+        "fails or takes too long.\n"
     ]
     parts += [f"- {line}\n" for line in missing]
-    # float64 is slower for the peers and as inexact at larger spreads: they are timed at their best
+    # float64 is slower for the peers and no more exact at larger spreads: time them at their best
     fast = [peer for peer in peers if not peer.name.endswith("float64")]
     for operation in SINGLE:
         parts.append(f"### {operation}\n\nOne sentence, one thread\n")
@@ -203,11 +208,11 @@ def report(peers: Sequence[Peer], missing: Sequence[str], lengths: Sequence[int]
             parts.append(speed_table(operation, BATCH, threads, fast, lengths, max(2, repeat // 2)))
     parts.append("### non-projective k-best\n")
     parts.append(k_best_table(lengths, repeat))
-    parts.append("### growth\n\nMicroseconds; one sentence, one thread.\n")
+    parts.append("### scaling\n\nMicroseconds; one sentence, one thread.\n")
     parts.append(growth_table(repeat))
     parts.append(
-        "### largest error of a marginal\n\nNon-projective, single root, n = 20, against the same sums with enough digits "
-        "(mpmath).\n"
+        "### largest error of a marginal\n\nNon-projective, single root, n = 20, against the same sums in "
+        "multiple precision (mpmath).\n"
     )
     parts.append(error_table(peers, 20, 3 if len(lengths) < len(LENGTHS) else 12))
     return "\n".join(parts)
@@ -215,20 +220,20 @@ def report(peers: Sequence[Peer], missing: Sequence[str], lengths: Sequence[int]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="short sentences, few rounds, nothing written")
+    parser.add_argument("--quick", action="store_true", help="short sentences, few rounds, write nothing")
     parser.add_argument(
         "--torch",
         action="store_true",
-        help="what a call of arcwise.torch takes beside one of numpy, and nothing else",
+        help="measure only the overhead of arcwise.torch over numpy",
     )
     parser.add_argument("--repeat", type=int, default=7, help="rounds of each measurement")
     options = parser.parse_args()
     quick = options.quick
-    warnings.simplefilter("ignore")  # those of the other libraries
+    warnings.simplefilter("ignore")  # warnings of the other libraries
     if options.torch:
         print(
-            body
-            := f"Microseconds a call; one sentence, one thread, float64.\n\n{torch_table(LENGTHS, options.repeat)}"
+            body := f"Microseconds per call; one sentence, one thread, "
+            f"float64.\n\n{torch_table(LENGTHS, options.repeat)}"
         )
         write_section("inference-torch", "arcwise.torch on the CPU", body, module="inference")
         return

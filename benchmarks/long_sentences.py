@@ -1,8 +1,10 @@
-"""Sentences that are too long to be parsed as a whole: what the length of the pieces costs, and saves.
+"""Sentences too long to parse whole: accuracy and throughput by length of the pieces.
 
-``python -m benchmarks.long_sentences``. Sentences of the development parts of English-EWT and English-GUM (ARCWISE_TREEBANKS) are put together to sentences of 2,000 words
-and parsed in pieces of at most so many words. Counted are the words whose head is in the treebank's own sentence, so that what joins the sentences does not count.
-The treebanks' own sentences, parsed one by one, stand beside it: more is not to be had.
+    python -m benchmarks.long_sentences
+
+Joins development sentences of English-EWT and English-GUM (ARCWISE_TREEBANKS) to sentences of 2,000 words
+and parses them in pieces. Scores count only words whose head is inside the original sentence, so arcs that
+join sentences do not matter. The original sentences, parsed one by one, are the upper bound.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ WORDS = 2_000
 
 
 def joined(treebank: Treebank, words: int) -> Iterator[list[Sentence]]:
-    """Sentences one after the other, as many at a time as have ``words`` words; what is left over is left out."""
+    """Group consecutive sentences of ``words`` words together, dropping the remainder."""
     own: list[Sentence] = []
     for sentence in treebank:
         own.append(sentence)
@@ -40,13 +42,13 @@ def joined(treebank: Treebank, words: int) -> Iterator[list[Sentence]]:
 
 
 def as_one(sentences: list[Sentence]) -> str:
-    """Their words as one sentence."""
+    """Join their words into one sentence."""
     forms = [form for sentence in sentences for form in sentence.forms]
     return "".join(f"{at}\t{form}{8 * (chr(9) + '_')}\n" for at, form in enumerate(forms, 1)) + "\n"
 
 
 def right(parsed: Treebank, groups: list[list[Sentence]]) -> tuple[int, int]:
-    """Heads, and heads with their labels (subtypes left out), that are those of the treebank."""
+    """Number of correct heads, and of correct labelled heads (subtypes cut)."""
     heads = labelled = 0
     for found, group in zip(parsed, groups, strict=True):
         first = 0
@@ -75,7 +77,7 @@ def rows_of(nlp: Pipeline, model: str, name: str, folder: Path, groups_at_most: 
             parsed = nlp.parse(whole if length else apart, options=ParseOptions(max_words=1_000))
             took = time.process_time() - began
         heads, labelled = right(parsed, groups if length else single)
-        pieces = f"pieces of at most {length} words" if length else "its own sentences"
+        pieces = f"pieces of at most {length} words" if length else "original sentences"
         scores = [f"{100 * heads / counted:.2f}", f"{100 * labelled / counted:.2f}"]
         rows.append([name, model, pieces, *scores, f"{whole.word_count / took:,.0f}"])
     return rows
@@ -84,23 +86,24 @@ def rows_of(nlp: Pipeline, model: str, name: str, folder: Path, groups_at_most: 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", nargs="+", default=["en-fast", "en"])
-    parser.add_argument("--sentences", type=int, default=10, help="long sentences of each treebank")
-    given = parser.parse_args()
+    parser.add_argument("--sentences", type=int, default=10, help="long sentences per treebank")
+    options = parser.parse_args()
     if "ARCWISE_TREEBANKS" not in os.environ:
-        sys.exit("ARCWISE_TREEBANKS: is not set, expected a folder with English-EWT and English-GUM")
+        sys.exit("ARCWISE_TREEBANKS: set it to a folder that contains English-EWT and English-GUM")
     folder = Path(os.environ["ARCWISE_TREEBANKS"])
     rows = [
         row
-        for model in given.models
+        for model in options.models
         for name in TREEBANKS
-        for row in rows_of(load(model), model, name, folder, given.sentences)
+        for row in rows_of(load(model), model, name, folder, options.sentences)
     ]
     body = (
-        f"Sentences of {WORDS:,} words and a little more, made of development sentences one after the other; UAS and LAS (labels without subtypes) of the words "
-        f"whose head is in their own sentence, words per second of processor time, tagging included. `arcwise` cuts at {long_sentences.PIECE_WORDS}.\n\n"
+        f"Sentences of slightly more than {WORDS:,} words, joined from consecutive development sentences; "
+        f"UAS and LAS (subtypes cut) of the words whose head is in the same original sentence; words per "
+        f"CPU second, tagging included. `arcwise` splits at {long_sentences.PIECE_WORDS}.\n\n"
         + table(["treebank", "model", "parsed as", "UAS", "LAS", "words/s"], rows)
     )
-    write_section("long-sentences", "Sentences that are too long", body, module="long_sentences")
+    write_section("long-sentences", "Very long sentences", body, module="long_sentences")
     print(body)
 
 

@@ -1,9 +1,12 @@
-"""The native forward pass of the neural parser beside torch with the same weights, on one thread: ``python -m benchmarks.neural``.
+"""Native forward pass of the neural parser against torch with the same weights, on one thread.
 
-Random weights of the sizes that ``arcwise train --size small|base`` has, 50 labels, vocabularies of English-EWT; its development set is what is
-parsed. The native network goes from the bytes of the treebank to trees (minimum risk, one label a word); torch from rows of its tables, made
-beforehand, to the scores of all arcs and the labels of the best ones. torch gets batches of like length in two ways, packed and of one
-length each. ``--quick`` measures the small network once and prints.
+    python -m benchmarks.neural [--quick]
+
+Random weights in the sizes of ``arcwise train --size small|base``, 50 labels, vocabularies of English-EWT,
+whose development data are parsed. The native network goes from the treebank's bytes to trees (minimum Bayes
+risk, one label per word); torch goes from prepared rows of its tables to the scores of all arcs and the
+labels of the best ones. torch gets batches of similar length in two forms, packed and of equal length.
+``--quick`` measures the small network once and prints.
 """
 
 from __future__ import annotations
@@ -33,19 +36,21 @@ SIZES: dict[str, dict[str, int]] = {
 }
 LABELS = 50
 BATCH = 64
-"""Sentences in a batch of torch."""
+"""Sentences per torch batch."""
 Rows = npt.NDArray[np.int64]
 
 
 def settings(**options: Any) -> native.DecodeSettings:
-    """Minimum risk, any tree with one root."""
+    """Minimum Bayes risk over trees with one root."""
     return native.DecodeSettings(
         decoder=native.Decoder.minimum_risk, projective=False, single_root=True, **options
     )
 
 
 def native_runs(arguments: dict[str, Any], treebank: Treebank) -> dict[str, Callable[[], object]]:
-    """Parsing by the native network in both precisions; in the narrow one also what else may be asked."""
+    """Parse with the native network in both precisions; in 8 bits also with temperature and
+    probabilities.
+    """
     runs: dict[str, Callable[[], object]] = {}
     for precision in ("float32", "int8"):
         network = native.NeuralNetwork(**arguments, precision=precision)
@@ -89,7 +94,7 @@ class TorchNetwork:
         return cls(arrays, lstm.eval(), len(ATOMS))
 
     def space(self, name: str, states: Any) -> Any:
-        """A perceptron."""
+        """A multilayer perceptron."""
         from torch.nn.functional import leaky_relu, linear
 
         return leaky_relu(linear(states, self.arrays[f"{name}.weight"], self.arrays[f"{name}.bias"]), 0.1)
@@ -120,7 +125,7 @@ class TorchNetwork:
 def torch_runs(
     arguments: dict[str, Any], size: dict[str, int], rows: list[Rows]
 ) -> dict[str, Callable[[], object]]:
-    """The same by torch, float32."""
+    """The same in torch, float32."""
     import torch
 
     network = TorchNetwork.made(arguments, size)
@@ -146,7 +151,7 @@ def torch_runs(
 
 
 def measured(name: str, train: Treebank, dev: Treebank, repeat: int) -> list[list[str]]:
-    """Rows of the table: a contender, words a second, and how many times the better torch."""
+    """Table rows: contender, words per second, and speed-up over the faster torch variant."""
     size = SIZES[name]
     arguments = random_network(ATOMS, train, seed=1, labels=LABELS, **size)
     runs = native_runs(arguments, dev)
@@ -163,7 +168,9 @@ def measured(name: str, train: Treebank, dev: Treebank, repeat: int) -> list[lis
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="the small network only, once, printed")
+    parser.add_argument(
+        "--quick", action="store_true", help="measure only the small network, once, and print"
+    )
     quick = parser.parse_args().quick
     if is_installed("torch"):
         import torch
@@ -176,8 +183,11 @@ def main() -> None:
         for name in (["small"] if quick else SIZES)
         for row in measured(name, train, dev, 1 if quick else 7)
     ]
-    body = table(["network", "one thread", "words/s", "× the faster torch"], rows)
-    body += f"\nInstructions: {native.neural_instructions()[-1]}. {dev.word_count:,} words in {len(dev):,} sentences.\n"
+    body = table(["network", "one thread", "words/s", "× the faster torch variant"], rows)
+    body += (
+        f"\nInstructions: {native.neural_instructions()[-1]}. {dev.word_count:,} words in {len(dev):,} "
+        f"sentences.\n"
+    )
     if not is_installed("torch"):
         body += "torch: not installed.\n"
     print(body)

@@ -1,8 +1,9 @@
-"""How the defaults of the neural parser were chosen: LAS on the development data of several treebanks, one change at a time.
+"""Hyperparameter search for the neural parser's defaults: LAS on development data, one change at a time.
 
-``python -m benchmarks.neural_choices --jobs 8 [--only NAME …] [--treebanks NAME …]`` trains what is missing and prints the table. What was
-trained is kept in ~/.cache/arcwise/neural-choices (or ARCWISE_CACHE), a file of figures each: the table can be printed elsewhere.
-Test sets are not read.
+    python -m benchmarks.neural_choices --jobs 8 [--only NAME …] [--treebanks NAME …]
+
+Trains missing cells and prints the table. Figures are cached in ~/.cache/arcwise/neural-choices (or
+ARCWISE_CACHE), one file per training, so that another machine can print the table. Test data stay unread.
 """
 
 from __future__ import annotations
@@ -30,16 +31,19 @@ from benchmarks.report import write_section
 
 TREEBANKS = ("English-EWT", "Danish-CDT", "Dutch-Alpino-cdbl", "Turkish-IMST")
 START: dict[str, Any] = {"learning_rate": 0.002, "epochs": 0.5}
-"""Where the search began; what is changed is changed from there. ``epochs``: how many times those of the defaults."""
+"""Starting point of the search, to which changes apply. ``epochs``: a factor of the default number."""
 NOTE = (
-    "LAS on the development data (punctuation counted, subtypes cut; in brackets how many seeds), trained on one H200 with thirteen other trainings "
-    "beside; one seed each, whose noise is about 0.2 (Turkish 0.5). One change at a time from where the search began: base size, learning rate 0.002, 60 epochs of a "
-    "large treebank to 100 of a small one, dropout 0.33 to 0.45, word dropout 0.25 to 0.4, batches of 5,000 to 2,000 words. What was taken: twice the "
-    "epochs, rate 0.003; the rest stayed. What is empty was not run. On English the first line, dropout 0.33 and batches of 5,000 words are the same "
-    "settings: 90.08, 90.06 and 90.19, for then the same seed did not give the same sums on a GPU, as it does now."
+    "LAS on the development data (punctuation counted, subtypes cut; number of seeds in brackets), trained "
+    "on one H200 with thirteen other trainings at the same time; one seed each, with noise of about 0.2 "
+    "(Turkish 0.5). One change at a time from the starting point: base size, learning rate 0.002, 60 "
+    "epochs for a large treebank to 100 for a small one, dropout 0.33 to 0.45, word dropout 0.25 "
+    "to 0.4, batches of 5,000 to 2,000 words. Adopted: twice the epochs, rate 0.003; the "
+    "rest stayed. Empty cells were not run. On English the first row, dropout 0.33 and "
+    "batches of 5,000 words are the same settings: 90.08, 90.06 and 90.19, because "
+    "at the time a seed did not determine the sums on a GPU, as it does now."
 )
 LAST = 300
-"""Epochs whose scores are kept."""
+"""Epochs whose scores are cached."""
 CHANGES: dict[str, dict[str, Any]] = {
     "as it is": {},
     "small": {"size": "small"},
@@ -83,19 +87,19 @@ CHANGES: dict[str, dict[str, Any]] = {
     "head by head": {"objective": "head-by-head"},
     "projective": {"projective": True},
 }
-"""Name → what is changed."""
+"""Changes to the starting point, by name."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A training: a treebank, what is changed, a seed."""
+    """One training: a treebank, a change, a seed."""
 
     treebank: str
     changes: Mapping[str, Any]
     seed: int
 
     def config(self, words: int) -> NeuralConfig:
-        """The configuration, every value told."""
+        """The configuration, with every value explicit."""
         changes = START | dict(self.changes)
         times = changes.pop("epochs")
         config = from_dict(NeuralConfig, {"seed": self.seed, **changes}).resolved(words)
@@ -103,14 +107,14 @@ class Cell:
 
     @property
     def path(self) -> Path:
-        """Where its figures are kept."""
+        """Cache file of the figures."""
         told = json.dumps([self.treebank, START, dict(self.changes), self.seed], sort_keys=True)
         key = hashlib.sha256(told.encode()).hexdigest()[:16]
         return cache_folder() / "neural-choices" / f"{self.treebank}-{key}.json"
 
 
 def train(cell: Cell, save: str | None = None) -> dict[str, Any]:
-    """Train a cell and keep its figures. ``save``: a folder for the model."""
+    """Train a cell and cache its figures. ``save``: a folder for the model."""
     from arcwise.neural.training import NeuralLearner
 
     started = time.monotonic()
@@ -119,7 +123,7 @@ def train(cell: Cell, save: str | None = None) -> dict[str, Any]:
     learner = NeuralLearner.of(treebank, treebank, cell.config(treebank.word_count), 1, quiet)
     model, best = learner.run(dev, quiet)
     assert best.score is not None
-    told = {
+    record = {
         "treebank": cell.treebank,
         "changes": dict(cell.changes),
         "seed": cell.seed,
@@ -132,27 +136,27 @@ def train(cell: Cell, save: str | None = None) -> dict[str, Any]:
     }
     cell.path.parent.mkdir(parents=True, exist_ok=True)
     with open_output(cell.path) as stream:
-        stream.write(json.dumps(told).encode())
+        stream.write(json.dumps(record).encode())
     if save is not None:
         from arcwise.neural import NeuralParser
 
         NeuralParser(model).save(Path(save) / f"{cell.path.stem}.arcwise", precision="float16")
-    return told
+    return record
 
 
 def kept(cell: Cell) -> dict[str, Any] | None:
-    """Its figures, if it was trained."""
+    """Cached figures, if the cell was trained."""
     return json.loads(cell.path.read_bytes()) if cell.path.exists() else None
 
 
 def choices(names: Sequence[str], treebanks: Sequence[str], seeds: Sequence[int]) -> str:
-    """LAS of each change on each treebank, the mean over seeds; those not trained are left open."""
+    """LAS of each change on each treebank, the mean over seeds; empty where not trained."""
     rows = []
     for name in names:
         row = []
         for treebank in treebanks:
-            found = [kept(Cell(treebank, CHANGES[name], seed)) for seed in seeds]
-            las = [100 * told["las"] for told in found if told is not None]
+            records = [kept(Cell(treebank, CHANGES[name], seed)) for seed in seeds]
+            las = [100 * told["las"] for told in records if told is not None]
             row.append(f"{sum(las) / len(las):.2f} ({len(las)})" if las else "")
         if any(row):
             rows.append([name, *row])
@@ -165,29 +169,30 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=list(CHANGES))
     parser.add_argument("--treebanks", nargs="*", default=list(TREEBANKS))
     parser.add_argument("--seeds", type=int, nargs="*", default=[1])
-    parser.add_argument("--save", help="a folder for the models")
-    parser.add_argument("--print", action="store_true", help="train nothing")
+    parser.add_argument("--save", help="folder to save the models to")
+    parser.add_argument("--print", action="store_true", help="use cached figures without training")
     parser.add_argument("--report", action="store_true", help="write the section of RESULTS.md")
-    given = parser.parse_args()
+    options = parser.parse_args()
     cells = [
         Cell(treebank, CHANGES[name], seed)
-        for name in given.only
-        for treebank in given.treebanks
-        for seed in given.seeds
+        for name in options.only
+        for treebank in options.treebanks
+        for seed in options.seeds
     ]
-    missing = [] if given.print else [cell for cell in cells if not cell.path.exists()]
-    for told in engine_from(parser, given).map(partial(train, save=given.save), missing, ordered=False):
+    missing = [] if options.print else [cell for cell in cells if not cell.path.exists()]
+    for record in engine_from(parser, options).map(partial(train, save=options.save), missing, ordered=False):
         print(
-            f"{told['treebank']} {told['changes']} seed {told['seed']}: UAS {100 * told['uas']:.2f} LAS {100 * told['las']:.2f} "
-            f"epoch {told['epoch']}, {told['seconds']} s",
+            f"{record['treebank']} {record['changes']} seed {record['seed']}: UAS {100 * record['uas']:.2f} "
+            f"LAS {100 * record['las']:.2f} "
+            f"epoch {record['epoch']}, {record['seconds']} s",
             flush=True,
         )
-    text = choices(given.only, given.treebanks, given.seeds)
+    text = choices(options.only, options.treebanks, options.seeds)
     print(text)
-    if given.report:
+    if options.report:
         write_section(
             "neural-choices",
-            "How the defaults of the neural parser were chosen",
+            "Hyperparameters of the neural parser",
             f"{NOTE}\n\n{text}",
             module="neural_choices",
         )

@@ -1,9 +1,10 @@
-"""A neural parser trained without a GPU: ``python -m benchmarks.neural_cpu [--size small] [--threads 2] [--epochs N]``.
+"""Training a neural parser without a GPU: ``python -m benchmarks.neural_cpu [--size small] [--threads 2]
+[--epochs N]``.
 
-``arcwise train --parser neural --device cpu`` as a person types it, on English-EWT: forms and gold UPOS, everything else by default. What
-is told: the time of the whole command, and the scores of its model on test, punctuation and subtypes of labels counted. With ``--epochs``
-the training is shorter than by default, and so less accurate; how long it would take by default is then estimated. Needs torch
-and ARCWISE_TREEBANKS.
+Runs ``arcwise train --parser neural --device cpu`` on English-EWT with forms, gold UPOS and default options.
+Reports the time of the whole command and the test scores, punctuation and label subtypes counted.
+``--epochs`` shortens the training, which costs accuracy; the time with the default number is then estimated.
+Needs torch and ARCWISE_TREEBANKS.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ HEADER = ("size", "threads", "epochs", "whole command, minutes", "dev LAS", "tes
 
 
 def trained(options: argparse.Namespace, model: Path) -> float:
-    """Train by the command line; the minutes that it took."""
+    """Train with the command line; returns the minutes it took."""
     folder = treebank_folder() / TREEBANK
     arguments = ["train", "--parser", "neural", "--size", options.size, "--device", "cpu"]
     arguments += ["--threads", str(options.threads), "--model", str(model)]
@@ -43,10 +44,10 @@ def trained(options: argparse.Namespace, model: Path) -> float:
 
 
 def scores(parser: NeuralParser, part: str) -> tuple[float, float]:
-    """UAS and LAS of a part, in per cent."""
+    """UAS and LAS on a part of the treebank, in per cent."""
     gold = read_whole(TREEBANK, part)
-    found = evaluate(gold, parser.parse(gold), subtypes="keep").attachment
-    return 100 * found.uas, 100 * found.las
+    attachment_scores = evaluate(gold, parser.parse(gold), subtypes="keep").attachment
+    return 100 * attachment_scores.uas, 100 * attachment_scores.las
 
 
 def main() -> None:
@@ -54,7 +55,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--size", default="small")
     arguments.add_argument("--threads", type=int, default=2)
-    arguments.add_argument("--epochs", type=int, help="others than by default")
+    arguments.add_argument("--epochs", type=int, help="epochs, instead of the default number")
     options = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "model"
@@ -71,14 +72,14 @@ def main() -> None:
         f"{uas:.2f} / {las:.2f}",
         "{:.2f} / {:.2f}".format(*scores(small, "test")),
     )
-    told = table(HEADER, [row])
+    body = table(HEADER, [row])
     if options.epochs:
         default = NeuralConfig(size=options.size).resolved(read_whole(TREEBANK, "train").word_count).epochs
         assert default is not None
         whole = minutes * default / options.epochs
-        told += f"\nEstimated from this, not run: {whole:.0f} minutes for the {default} epochs that are the default."
-    print(told)
-    write_section("neural_cpu", "A neural parser trained on the CPU", f"{TREEBANK}.\n\n{told}")
+        body += f"\nEstimated from this, not run: {whole:.0f} minutes for the default {default} epochs."
+    print(body)
+    write_section("neural_cpu", "A neural parser trained on the CPU", f"{TREEBANK}.\n\n{body}")
 
 
 if __name__ == "__main__":

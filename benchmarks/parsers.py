@@ -1,8 +1,10 @@
-"""Every kind of parser on six treebanks: accuracy, time, memory, size. Peers stand in benchmarks.peer_parsers.
+"""Every kind of parser on six treebanks: accuracy, time, memory, size. For peers see
+benchmarks.peer_parsers.
 
     python -m benchmarks.parsers [--jobs N] [--engine ray] [--report]
 
-Each training is done once and kept outside the repository (``measuring.trainings``). Needs ARCWISE_TREEBANKS.
+Each training runs once and is cached outside the repository (``measuring.trainings``). Needs
+ARCWISE_TREEBANKS.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ TREEBANKS = (
     "Portuguese-Bosque",
 )
 LANGUAGES = {"English-EWT": "en", "Turkish-IMST": "tr", "Danish-CDT": "da"}
-"""The treebanks on which peers stand beside, and the languages as peers name them."""
+"""Treebanks for the comparison with peers, with the peers' language codes."""
 KINDS: Mapping[str, Config] = {
     "graph, MIRA, non-projective": GraphConfig(),
     "graph, MIRA, projective": GraphConfig(projective=True, epochs=12),
@@ -45,13 +47,15 @@ ALL_COLUMNS = "graph, MIRA, projective; all columns"
 
 
 def cells(treebank: str) -> dict[str, Training]:
-    """The trainings of a treebank by the parser's name; forms and gold UPOS, and once all columns."""
+    """Trainings of a treebank by name of the parser: forms and gold UPOS, and one with all columns."""
     own = {name: Training(treebank, config) for name, config in KINDS.items()}
     return own | {ALL_COLUMNS: Training(treebank, KINDS["graph, MIRA, projective"], all_columns=True)}
 
 
 def speeds(treebank: str, trainings: Mapping[str, Training]) -> dict[str, float]:
-    """Words a second of reading, parsing and writing the test set, all taking turns; ``NAME, 2`` with two threads."""
+    """Words per second of reading, parsing and writing the test data, taking turns; ``NAME, 2`` with two
+    threads.
+    """
     contenders: dict[str, Callable[[], object]] = {}
     for name, training in trainings.items():
         data, parser = training.data("test").data, training.parser()
@@ -64,7 +68,7 @@ def speeds(treebank: str, trainings: Mapping[str, Training]) -> dict[str, float]
 
 
 def kept_speeds(treebank: str, trainings: Mapping[str, Training], *, measure: bool) -> dict[str, float]:
-    """The speeds measured last, or now."""
+    """Cached speeds, measured now if there are none."""
     path = cache_folder() / "trainings" / f"speeds-{treebank}.json"
     if measure or not path.exists():
         path.write_text(json.dumps(speeds(treebank, trainings)))
@@ -87,7 +91,7 @@ def row(
 
 
 def treebank_part(treebank: str, *, measure: bool) -> str:
-    """The table of one treebank."""
+    """Table of one treebank."""
     done = {name: training for name, training in cells(treebank).items() if training.trained}
     rates = kept_speeds(treebank, done, measure=measure)
     rows = []
@@ -110,28 +114,27 @@ def treebank_part(treebank: str, *, measure: bool) -> str:
 def report(*, measure: bool) -> None:
     parts = [treebank_part(treebank, measure=measure) for treebank in TREEBANKS]
     about = (
-        "Gold tokens; forms and gold UPOS alone unless all columns are named; test data, punctuation counted, label subtypes cut. Words/s: "
-        "reading and writing included, all parsers of a treebank taking turns, the best of three. Kinds that have no row on a treebank "
-        "were not trained there yet. Peers: see below.\n\n"
+        "Gold tokens; forms and gold UPOS only, unless all columns are named; test data, punctuation "
+        "counted, label subtypes cut. Words/s: reading and writing included, all parsers of a treebank "
+        "taking turns, the best of three. Parsers without a row were not trained on that treebank. "
+        "Peers: see below.\n\n"
     )
     write_section("parsers", "Parsers on six treebanks", about + "\n".join(parts))
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    add_engine_options(arguments)
-    arguments.add_argument(
-        "--report", action="store_true", help="train and measure nothing that is there already"
-    )
-    given = arguments.parse_args()
-    if not given.report:
+    add_engine_options(parser)
+    parser.add_argument("--report", action="store_true", help="use cached trainings and speeds only")
+    options = parser.parse_args()
+    if not options.report:
         run_all(
             [training for name in TREEBANKS for training in cells(name).values()],
-            engine=engine_from(arguments, given),
+            engine=engine_from(parser, options),
         )
-    report(measure=not given.report)
+    report(measure=not options.report)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""How fast treebanks are searched: ``python -m benchmarks.search [--write]``, on the training data of English-EWT (ARCWISE_TREEBANKS).
+"""Speed of treebank search: ``python -m benchmarks.search [--write]``, on the training data of English-EWT.
 
-The treebank is read; every search starts from its bytes, with no column kept from the one before.
+Set ARCWISE_TREEBANKS to the treebanks. Every search starts from the treebank's bytes, without cached
+columns.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ QUERIES = (
 
 
 def main() -> None:
-    """The table of queries, on standard output or in RESULTS.md."""
+    """Print the table of queries, and write it to RESULTS.md on request."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="into RESULTS.md")
+    parser.add_argument("--write", action="store_true", help="write the table to RESULTS.md")
     options = parser.parse_args()
     treebank = read_whole("English-EWT", "train")
     columns = Columns(treebank)
@@ -53,14 +54,14 @@ def main() -> None:
     ]
     edit = MassEdit.parse("upos=VERB > nsubj", "2.feats.Case=Nom")
     seconds = interleaved({"edit": lambda: list(edit.preview(treebank))}, repeat=3)["edit"]
-    told = (
-        f"{len(treebank):,} sentences, {treebank.word_count:,} words (English-EWT, training data).\n\n"
-        f"{table(('query', 'hits', 'ms', 'ms, columns kept'), rows)}\n"
-        f"The edits of `2.feats.Case=Nom` at `upos=VERB > nsubj`: {1000 * seconds:.0f} ms."
+    body = (
+        f"{len(treebank):,} sentences, {treebank.word_count:,} words (English-EWT, training "
+        f"data).\n\n{table(('query', 'hits', 'ms', 'ms, columns cached'), rows)}\nComputing the edits of "
+        f"`2.feats.Case=Nom` at `upos=VERB > nsubj`: {1000 * seconds:.0f} ms."
     )
-    print(told)
+    print(body)
     if options.write:
-        write_section("search", "Search", told)
+        write_section("search", "Search", body)
 
 
 if __name__ == "__main__":

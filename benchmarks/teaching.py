@@ -1,14 +1,12 @@
-"""A greedy parser taught by a neural one: what the teacher's probabilities, its folds, and text without trees
-are worth.
+"""Distillation of a neural parser into a greedy one: soft labels, cross-fitted teachers and unlabelled text.
 
     python -m benchmarks.teaching [--text FILE …] [--jobs N] [--report]
 
-The teacher is a neural parser of base size, trained on the treebank, on a GPU if there is one; so is a
-teacher for each of its folds (``--teacher-folds``). The students are greedy arc-eager parsers by their
-defaults. Forms and gold UPOS, subtypes of labels cut; the text (CoNLL-U, cut into words and tagged) has the
-tags that it comes with. What to take is chosen on dev; the test data see the choice and the parser without a
-teacher. Everything is kept in ~/.cache/arcwise/teaching (or ARCWISE_CACHE). Needs ARCWISE_TREEBANKS and,
-unless --report, torch.
+The teacher is a neural parser of base size, trained on the treebank, on a GPU if there is one; so are the
+teachers of its folds (``--teacher-folds``). The students are greedy arc-eager parsers with default options.
+Forms and gold UPOS, label subtypes cut; the text (tokenized and tagged CoNLL-U) keeps its tags. Settings are
+selected on dev; only the selected student and the one without a teacher are tested. Results are cached in
+~/.cache/arcwise/teaching (or ARCWISE_CACHE). Needs ARCWISE_TREEBANKS and, unless --report, torch.
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ FOLDS = 5
 
 @dataclass(frozen=True)
 class Student:
-    """How a greedy parser is taught; without a share of its own trees: not at all."""
+    """Distillation settings of a greedy parser; no teacher if the gold share is None."""
 
     gold_share: float | None
     folds: int = 0
@@ -79,17 +77,14 @@ def data(part: str) -> Treebank:
     return Training(TREEBANK, TransitionConfig()).data(part)
 
 
-# ---- teachers
-
-
 def place(fold: int | None) -> Path:
-    """Where the teacher lies, or that of a fold."""
+    """Cache file of the teacher, or of the teacher of a fold."""
     name = "teacher" if fold is None else f"teacher-without-{fold}-of-{FOLDS}"
     return cache_folder() / "teaching" / f"{name}.arcwise"
 
 
 def train_teacher(fold: int | None) -> dict[str, Any]:
-    """Train it; how long that took, and where."""
+    """Train a teacher; returns its training time and device."""
     path = place(fold)
     path.parent.mkdir(parents=True, exist_ok=True)
     train = data("train")
@@ -109,7 +104,7 @@ def train_teacher(fold: int | None) -> dict[str, Any]:
 
 
 def teaching(student: Student, texts: Sequence[str]) -> Distillation | None:
-    """How the student is taught, by teachers that have been trained."""
+    """Distillation settings with the cached teachers."""
     if student.gold_share is None:
         return None
     folds = iter(range(FOLDS))
@@ -128,21 +123,18 @@ def teaching(student: Student, texts: Sequence[str]) -> Distillation | None:
     )
 
 
-# ---- students
-
-
 def train_student(student: Student, texts: Sequence[str]) -> dict[str, Any]:
-    """Its LAS on dev and test; looked at on test only if it is chosen."""
+    """Train a student; returns its scores on dev and test (test is shown for the selected student only)."""
     dev, test = data("dev"), data("test")
     started = time.process_time()
     parser = TransitionParser.train(data("train"), dev, distillation=teaching(student, texts))
     seconds = time.process_time() - started
-    found = {}
+    results = {}
     for part, gold in (("dev", dev), ("test", test)):
         scores = attachment(verdicts(gold, parser.parse(gold)))
-        found[part] = {"uas": 100 * scores.uas, "las": 100 * scores.las}
-    print(f"{student.name}: dev LAS {found['dev']['las']:.2f}, {seconds:.0f} s", flush=True)
-    return {**found, "seconds": seconds, "machine": machine()}
+        results[part] = {"uas": 100 * scores.uas, "las": 100 * scores.las}
+    print(f"{student.name}: dev LAS {results['dev']['las']:.2f}, {seconds:.0f} s", flush=True)
+    return {**results, "seconds": seconds, "machine": machine()}
 
 
 def cell_of(student: Student, texts: Sequence[str]) -> tuple[str, partial[dict[str, Any]]]:
@@ -150,51 +142,50 @@ def cell_of(student: Student, texts: Sequence[str]) -> tuple[str, partial[dict[s
     return student.name + words, partial(train_student, student, texts)
 
 
-def rows(students: Sequence[Student], found: Sequence[dict[str, Any]]) -> Iterator[list[object]]:
-    best = max(range(len(found)), key=lambda i: found[i]["dev"]["las"])
-    for number, (student, one) in enumerate(zip(students, found, strict=True)):
-        told: list[object] = [student.name, f"{one['dev']['uas']:.2f} / {one['dev']['las']:.2f}"]
+def rows(students: Sequence[Student], records: Sequence[dict[str, Any]]) -> Iterator[list[object]]:
+    best = max(range(len(records)), key=lambda i: records[i]["dev"]["las"])
+    for number, (student, record) in enumerate(zip(students, records, strict=True)):
+        told: list[object] = [student.name, f"{record['dev']['uas']:.2f} / {record['dev']['las']:.2f}"]
         shown = number == best or student == ALONE
-        test = f"{one['test']['uas']:.2f} / {one['test']['las']:.2f}" if shown else ""
-        yield [*told, test, f"{one['seconds']:.0f}"]
+        test = f"{record['test']['uas']:.2f} / {record['test']['las']:.2f}" if shown else ""
+        yield [*told, test, f"{record['seconds']:.0f}"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--text", action="append", default=[], help="CoNLL-U, cut into words and tagged")
-    parser.add_argument("--about", default="", help="what the text is, for the page")
-    parser.add_argument("--report", action="store_true", help="train nothing: the table of what is there")
+    parser.add_argument("--text", action="append", default=[], help="tokenized and tagged CoNLL-U file")
+    parser.add_argument("--about", default="", help="description of the text, added to the section")
+    parser.add_argument("--report", action="store_true", help="report cached results without training")
     add_engine_options(parser)
-    given = parser.parse_args()
-    engine = engine_from(parser, given)
-    students = [*WITHOUT_TEXT, *(WITH_TEXT if given.text else ())]
-    kept = Cells("teaching", report_only=given.report)
-    if not given.report:
+    options = parser.parse_args()
+    engine = engine_from(parser, options)
+    students = [*WITHOUT_TEXT, *(WITH_TEXT if options.text else ())]
+    kept = Cells("teaching", report_only=options.report)
+    if not options.report:
         kept.fill({"teacher": partial(train_teacher, None)}, engine)
         kept.fill({place(fold).stem: partial(train_teacher, fold) for fold in range(FOLDS)}, engine)
-        kept.fill(dict(cell_of(student, given.text) for student in reversed(students)), engine)
-    found = [kept.cell(*cell_of(student, given.text)) for student in students]
+        kept.fill(dict(cell_of(student, options.text) for student in reversed(students)), engine)
+    records = [kept.cell(*cell_of(student, options.text)) for student in students]
     teacher = kept.cell("teacher", partial(train_teacher, None))
     about = (
         f"{TREEBANK}, forms and gold UPOS, punctuation counted, label subtypes cut; a greedy arc-eager "
-        "parser taught by a neural one of base size, "
-        f"which was trained in {teacher['seconds']:.0f} s on {teacher['device']} (`arcwise train --parser "
-        "transition --teacher`). Gold share: how much of what is learned from a sentence of the treebank is "
-        "its own tree. Folds: the teacher "
-        "is trained anew without each part, and tells of that part what it thinks of it. Test: of what is "
-        "best on dev, and of the parser without a teacher. "
-        "CPU seconds: of the student, the teacher's reading included; of "
-        f"{'; '.join(sorted({one['machine'] for one in found}))}.\n\n"
+        f"student of a neural teacher of base size, which was trained in {teacher['seconds']:.0f} s on "
+        f"{teacher['device']} (`arcwise train --parser transition --teacher`). Gold share: weight of "
+        f"the gold tree in the training target of a treebank sentence. Folds: each fold's "
+        f"targets come from a teacher trained without it. Test: only the best student on "
+        f"dev, and the parser without a teacher. CPU seconds: training of the student, "
+        f"the teacher's predictions included, on "
+        f"{'; '.join(sorted({record['machine'] for record in records}))}.\n\n"
     )
-    if given.text:
-        words = sum(Treebank.read(path).word_count for path in given.text)
-        about += f"The text: {words:,} words{', ' + given.about if given.about else ''}.\n\n"
+    if options.text:
+        words = sum(Treebank.read(path).word_count for path in options.text)
+        about += f"The text: {words:,} words{', ' + options.about if options.about else ''}.\n\n"
     body = about + table(
-        ["student", "dev UAS / LAS", "test UAS / LAS", "training, CPU s"], rows(students, found)
+        ["student", "dev UAS / LAS", "test UAS / LAS", "training, CPU s"], rows(students, records)
     )
-    write_section("teaching", "A greedy parser taught by a neural one", body)
+    write_section("teaching", "Distilling a neural parser into a greedy one", body)
     print(body)
 
 

@@ -1,8 +1,10 @@
-"""Trees as a layer of torch, on a GPU, side by side with torch-struct, SuPar and SynJax.
+"""Tree layers in torch on a GPU: arcwise, torch-struct, SuPar and SynJax.
 
-``python -m benchmarks.torch`` needs a GPU and writes its section of RESULTS.md; ``--quick`` measures a few sizes only and prints. Times are those of
-CUDA events around the calls, Python included; everybody gets a batch in the form he likes, made beforehand; float32, one root.
-Libraries that cannot be imported are named as such.
+    python -m benchmarks.torch [--quick]
+
+Needs a GPU and writes a section of RESULTS.md; ``--quick`` measures a few sizes only and prints. Times are
+CUDA events around the calls, Python included; every library gets the batch in its preferred format, prepared
+beforehand; float32, one root. Reports libraries that cannot be imported.
 """
 
 from __future__ import annotations
@@ -35,9 +37,9 @@ LENGTHS = (10, 25, 50, 100)
 BATCHES = (64, 1024, 8192)
 SPREADS = (1, 60, 200, 2000)
 LONGEST_SECONDS = 2.0
-"""A contender that takes longer for one call is not measured at that size."""
+"""Time limit of one call: slower contenders are not measured at that size."""
 SHARED_BYTES_A_CLOCK = 128
-"""What a multiprocessor reads from shared memory in one clock."""
+"""Bytes that a multiprocessor reads from shared memory per clock cycle."""
 
 
 def gaussian(batch: int, n: int, spread: float = 1.0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -73,7 +75,9 @@ ARCWISE = GpuPeer(
 
 
 def seconds(run: Callable[[], object], finish: Callable[[object], None] | None, *, least: float) -> float:
-    """Seconds a call: calls in a row for at least that long, between two events of the GPU (or, for JAX, two looks at the clock)."""
+    """Seconds per call: repeated calls for at least that long, between two GPU events (wall clock for
+    JAX).
+    """
     result = run()
     if finish:
         finish(result)
@@ -100,7 +104,7 @@ def seconds(run: Callable[[], object], finish: Callable[[object], None] | None, 
 
 
 def interleaved(contenders: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
-    """The least of several rounds in which each takes its turn; who fails is left out."""
+    """Minimum of several rounds in which contenders take turns, without those that fail."""
     best: dict[str, float] = {}
     gone: set[str] = set()
     for _ in range(rounds):
@@ -123,7 +127,7 @@ def interleaved(contenders: Mapping[str, Callable[[], float]], rounds: int) -> d
 def speed_table(
     operation: str, peers: Sequence[GpuPeer], lengths: Sequence[int], batches: Sequence[int], rounds: int
 ) -> str:
-    """Microseconds a sentence."""
+    """Microseconds per sentence."""
     knowing = [peer for peer in (ARCWISE, *peers) if operation in peer.operations]
     rows = []
     for n in lengths:
@@ -150,7 +154,7 @@ def _measure(run: Run, ready: object, peer: GpuPeer) -> Callable[[], float]:
 
 
 def likelihood_row() -> str:
-    """Forward and backward of the likelihood of 1,024 labelled sentences of 25 words."""
+    """Forward and backward pass of the likelihood of 1,024 labelled sentences of 25 words."""
     batch, n, labels = 1024, 25, 50
     generator = torch.Generator().manual_seed(0)
     scores = torch.randn((batch, n + 1, n + 1, labels), generator=generator).cuda().requires_grad_()
@@ -174,7 +178,7 @@ def likelihood_row() -> str:
 
 
 def memory_row() -> str:
-    """The most memory that log Z and its gradient take beside the scores, in units of the scores."""
+    """Peak memory of log Z and its gradient beyond the scores, in units of the scores."""
     rows = []
     for projective in (True, False):
         scores = gaussian(64, 100).requires_grad_()
@@ -188,11 +192,11 @@ def memory_row() -> str:
             torch.cuda.synchronize()
             peak = torch.cuda.max_memory_allocated() - before
         rows.append(["projective" if projective else "non-projective", f"{peak / size:.2f} ×"])
-    return table(["trees", "memory beside the scores (64 × 100 words)"], rows)
+    return table(["trees", "memory beyond the scores (64 × 100 words)"], rows)
 
 
 def error_table(n: int = 20, batch: int = 16) -> str:
-    """The largest error of a marginal, against the CPU kernels in float64 on the same scores (themselves held to mpmath in the tests)."""
+    """Largest error of a marginal against the float64 CPU kernels, which the tests check against mpmath."""
     rows = []
     for projective in (True, False):
         for spread in SPREADS:
@@ -209,23 +213,29 @@ def error_table(n: int = 20, batch: int = 16) -> str:
 
 
 def share_row(n: int = 50, batch: int = 8192) -> str:
-    """How much of what shared memory can deliver the Eisner kernels use."""
+    """Share of the shared-memory bandwidth that the Eisner kernels use."""
     scores = gaussian(batch, n)
     taken = min(seconds(lambda: _sums(True)(scores), None, least=0.05) for _ in range(3))
     properties = torch.cuda.get_device_properties(0)
     clock = 1.98e9
-    # Each of the three sums of a cell, inside, and each of the six, outside, reads two doubles a term: 3 and 6 times n³/6 terms.
+    # Each of the three inside sums and six outside sums of a cell reads two doubles per term: (3 + 6) n³/6
+    # terms.
     bytes_read = batch * (3 + 6) * n**3 / 6 * 16
     limit = properties.multi_processor_count * SHARED_BYTES_A_CLOCK * clock
     return (
-        f"Eisner log Z and marginals, n = {n}, batch {batch:,}: {taken * 1e3:.2f} ms. The sums read {bytes_read / 1e9:.1f} GB from shared memory (two doubles a "
-        f"term, (3 + 6) · n³/6 terms a sentence), {bytes_read / taken / 1e12:.1f} TB/s: {100 * bytes_read / taken / limit:.0f} % of the {limit / 1e12:.1f} TB/s of "
-        f"{properties.multi_processor_count} multiprocessors at {clock / 1e9:.2f} GHz.\n"
+        f"Eisner log Z and marginals, n = {n}, batch {batch:,}: {taken * 1e3:.2f} ms. The sums read "
+        f"{bytes_read / 1e9:.1f} GB from shared memory (two doubles per term, (3 + 6) · n³/6 terms per "
+        f"sentence), {bytes_read / taken / 1e12:.1f} TB/s: {100 * bytes_read / taken / limit:.0f} % "
+        f"of the {limit / 1e12:.1f} TB/s of {properties.multi_processor_count} multiprocessors "
+        f"at {clock / 1e9:.2f} GHz.\n"
     )
 
 
 def first_use_table() -> str:
-    """Seconds until the kernels are there: compiled, and from the cache. (NVRTC keeps what it compiled, too: it gets a source it never saw.)"""
+    """Seconds to load the kernels, compiled and from the cache.
+
+    NVRTC has a cache, too, so compilation gets a source it has never seen.
+    """
     rows = []
     folder = compiler.source_folder() / "kernels" / "inference"
     properties = torch.cuda.get_device_properties(0)
@@ -246,7 +256,8 @@ def report(quick: bool, rounds: int) -> str:
     peers, missing = installed_peers()
     lengths, batches = (LENGTHS[1:2], BATCHES[:2]) if quick else (LENGTHS, BATCHES)
     parts = [
-        f"{torch.cuda.get_device_name(0)}, torch {torch.__version__}. Microseconds a sentence; –: not run, because it fails or takes too long.\n"
+        f"{torch.cuda.get_device_name(0)}, torch {torch.__version__}. Microseconds per sentence; –: not run, "
+        f"because it fails or takes too long.\n"
     ]
     parts += [f"- {line}\n" for line in missing]
     for operation in ARCWISE.operations:
@@ -254,28 +265,26 @@ def report(quick: bool, rounds: int) -> str:
     parts += ["### likelihood of 1,024 sentences of 25 words, 50 labels\n", likelihood_row()]
     parts += ["### memory\n", memory_row()]
     parts += ["### largest error of a marginal\n\nn = 20, 16 sentences.\n", error_table()]
-    parts += ["### share of the GPU\n", share_row()]
+    parts += ["### GPU utilisation\n", share_row()]
     return "\n".join(parts)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few sizes, nothing written")
+    parser.add_argument("--quick", action="store_true", help="few sizes, write nothing")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each measurement")
-    parser.add_argument(
-        "--first-use", action="store_true", help="how long compilation takes, and nothing else"
-    )
-    parser.add_argument("--save", type=Path, help="write the section into this file instead of RESULTS.md")
+    parser.add_argument("--first-use", action="store_true", help="measure only the compilation time")
+    parser.add_argument("--save", type=Path, help="write the section to this file instead of RESULTS.md")
     options = parser.parse_args()
     if not torch.cuda.is_available():
         raise SystemExit("benchmarks.torch needs a GPU that torch can use")
-    warnings.simplefilter("ignore")  # those of the other libraries
+    warnings.simplefilter("ignore")  # warnings of the other libraries
     if options.first_use:
         print(body := first_use_table())
         section = ("torch-first-use", "CUDA kernels at first use")
     else:
         print(body := report(options.quick, options.rounds))
-        section = ("torch", "Trees as a layer of torch")
+        section = ("torch", "Tree layers in torch")
     if options.save or not options.quick:
         write_section(*section, body, module="torch", results=options.save or RESULTS)
 

@@ -1,7 +1,7 @@
-"""The speed of the transition-based parser, and how its time grows: ``python -m benchmarks.transition``.
+"""Throughput of the transition-based parser, and how its time grows: ``python -m benchmarks.transition``.
 
-Accuracy is measured by benchmarks.parsers and experiments.bohnet2016, whose trained parsers are taken here (and trained if they are
-not there yet). Needs ARCWISE_TREEBANKS (English-EWT).
+benchmarks.parsers and experiments.bohnet2016 measure accuracy; this benchmark reuses their trained parsers
+(and trains missing ones). Needs ARCWISE_TREEBANKS (English-EWT).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _accuracy(training: Training) -> tuple[str, str]:
 
 
 def parse_whole(parser: TransitionParser, data: bytes, options: ParseOptions) -> bytes:
-    """What ``arcwise parse`` does with one file, the disk left out."""
+    """Do the work of ``arcwise parse`` on one file in memory."""
     return parser.parse(Treebank(data), options=options).data
 
 
@@ -75,7 +75,7 @@ def _timed(run: Callable[..., object], *arguments: object) -> float:
 
 
 def _slope(parser: TransitionParser, options: ParseOptions) -> float:
-    """The slope of log time over log n, for sentences made of the test words one after the other."""
+    """Log-log slope of time over n, for sentences cut from the concatenated test data."""
     rows = [row for sentence in read(EWT, "test") for row in zip(sentence.forms, sentence.upos, strict=True)]
     lengths, seconds = (10, 20, 50, 100, 200), []
     for n in lengths:

@@ -1,4 +1,6 @@
-"""Reading and writing a treebank, beside ufal.udpipe, conllu and udapi: ``python -m benchmarks.treebanks``."""
+"""Reading and writing a treebank: arcwise, ufal.udpipe, conllu and udapi (``python -m
+benchmarks.treebanks``).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ def with_arcwise(source: str, target: str) -> None:
 
 
 def with_arcwise_annotating(source: str, target: str) -> None:
-    """As a parser does: every form and tag as a Python string, new heads and labels written."""
+    """Do a parser's work: read forms and tags as Python strings, write new heads and labels."""
     from arcwise import Treebank
 
     treebank = Treebank.read(source)
@@ -82,7 +84,9 @@ def installed(module: str | None) -> bool:
 
 
 def memory_taken(label: str, source: str, target: str) -> float:
-    """Megabytes: the largest memory of a fresh process that reads and writes the file, less that of one which only imports the library."""
+    """Peak megabytes of a fresh process that reads and writes the file, less those of importing the
+    library.
+    """
     sizes = []
     for what in ("memory", "import"):
         command = [sys.executable, "-m", "benchmarks.treebanks", f"--only-{what}", label, source, target]
@@ -97,7 +101,7 @@ def measure_in_this_process(label: str, source: str, target: str, work: bool) ->
     with tempfile.TemporaryDirectory() as folder:
         small = Path(folder) / "small.conllu"
         small.write_text(tiny)
-        CONTENDERS[label][1](str(small), str(Path(folder) / "out.conllu"))  # imports and first use
+        CONTENDERS[label][1](str(small), str(Path(folder) / "out.conllu"))  # warm-up: imports and first use
     if work:
         CONTENDERS[label][1](source, target)
     print(peak_mb())
@@ -115,27 +119,25 @@ def command_seconds(*arguments: str) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--treebank", default=None, help="a CoNLL-U file (default: English-EWT train of ARCWISE_TREEBANKS)"
+        "--treebank", default=None, help="CoNLL-U file (default: English-EWT train in ARCWISE_TREEBANKS)"
     )
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--only-memory", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--only-import", nargs=3, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.only_memory or arguments.only_import:
-        measure_in_this_process(
-            *(arguments.only_memory or arguments.only_import), work=bool(arguments.only_memory)
-        )
+    options = parser.parse_args()
+    if options.only_memory or options.only_import:
+        measure_in_this_process(*(options.only_memory or options.only_import), work=bool(options.only_memory))
         return
     from arcwise import Treebank
 
     default = Path(os.environ.get("ARCWISE_TREEBANKS", ".")) / "English-EWT" / "train.conllu.xz"
-    treebank = Treebank.read(arguments.treebank or default)
+    treebank = Treebank.read(options.treebank or default)
     with tempfile.TemporaryDirectory() as folder:
         source, target = str(Path(folder) / "in.conllu"), str(Path(folder) / "out.conllu")
         treebank.write(source)
         present = {label: run for label, (module, run) in CONTENDERS.items() if installed(module)}
         runs = {label: (lambda run=run: run(source, target)) for label, run in present.items()}
-        seconds = interleaved(runs, repeat=arguments.repeat)
+        seconds = interleaved(runs, repeat=options.repeat)
         rows = []
         for label in CONTENDERS:
             if label not in present:
@@ -155,7 +157,10 @@ def main() -> None:
                     "yes" if identical else "no",
                 ]
             )
-        body = f"English-EWT train: {treebank.word_count:,} words, {len(treebank.data) / 1e6:.1f} MB, plain file to plain file.\n\n"
+        body = (
+            f"English-EWT train: {treebank.word_count:,} words, {len(treebank.data) / 1e6:.1f} MB, plain "
+            f"file to plain file.\n\n"
+        )
         body += table(
             ["read + write", "words/s", "time, arcwise = 1", "peak memory / file size", "byte-identical"],
             rows,
@@ -163,7 +168,10 @@ def main() -> None:
         half = treebank[: len(treebank) // 8]
         half.write(source)
         body += f"\n`arcwise --help`: {command_seconds('--help'):.2f} s. "
-        body += f"`arcwise evaluate` of two files of {half.word_count:,} words, start-up included: {command_seconds('evaluate', source, source):.2f} s.\n"
+        body += (
+            f"`arcwise evaluate` of two files of {half.word_count:,} words, start-up included: "
+            f"{command_seconds('evaluate', source, source):.2f} s.\n"
+        )
     print(body)
     write_section("treebanks", "Reading and writing treebanks", body)
 

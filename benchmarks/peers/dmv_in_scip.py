@@ -1,4 +1,4 @@
-"""SCIP on the program of Gormley & Eisner (2013): their equations 1–16, solved by a general solver."""
+"""SCIP on the program of Gormley & Eisner (2013): their equations 1–16 in a general-purpose solver."""
 
 from __future__ import annotations
 
@@ -50,4 +50,4 @@ def solve_with_scip(corpus: TagSentences, *, epsilon: float, time_limit: float) 
     best = Incumbent(task)
     best.restart(first=0, restarts=10, seed=0)
     found = model.getObjVal() if model.getNSols() else -np.inf
-    return max(best.value, found), min(model.getDualbound(), 0.0)  # no likelihood is above 0
+    return max(best.value, found), min(model.getDualbound(), 0.0)  # log-likelihoods are at most 0

@@ -1,5 +1,8 @@
-"""Libraries for inference over trees on a GPU, float32, one root. Each prepares a batch of equally long sentences once, outside the timing, and has
-a function for every operation it knows. Scores come as arcwise has them: (B, n+1, n+1), [head, modifier], the root first."""
+"""Adapters of libraries for inference over trees on a GPU, float32, one root.
+
+Each prepares a batch of equally long sentences outside the timing and has a function for every operation it
+supports. Scores use arcwise's layout: (B, n+1, n+1), [head, modifier], the root first.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +24,19 @@ BEST = "spanning tree with one root"
 
 @dataclass(frozen=True)
 class GpuPeer:
-    """A library: ``prepare`` a batch, then call ``operations[name]`` on what it gave, and ``finish`` before the clock is read."""
+    """A library: ``prepare`` a batch, pass the result to ``operations[name]``, and ``finish`` before
+    reading the clock.
+    """
 
     name: str
     prepare: Callable[[Any], Any]
     operations: dict[str, Run]
     finish: Callable[[Any], None] | None = None
-    """Waits for a result; None: torch's own synchronisation does."""
+    """Waits for a result; None: torch synchronises."""
 
 
 def installed_peers() -> tuple[list[GpuPeer], list[str]]:
-    """The peers that can be imported here, and for each other one a line that says why not."""
+    """Importable peers, and the reason for each one that is missing."""
     found, missing = [], []
     for name, load in {"torch-struct": _torch_struct, "SuPar": _supar, "SynJax": _synjax}.items():
         try:
@@ -50,7 +55,7 @@ def _torch_struct() -> GpuPeer:
         return words
 
     def crf(potentials: Any) -> Any:
-        # its in-place masks fail on a leaf of the graph: it gets a copy that is none
+        # its in-place masks fail on a leaf of the graph, so pass a copy
         return DependencyCRF(potentials.clone().requires_grad_() * 1, multiroot=False)
 
     def both(distribution: Any) -> Any:
@@ -92,8 +97,10 @@ def _supar() -> GpuPeer:
 
 
 def _without_parsers() -> None:
-    """Make ``supar.structs`` importable where what SuPar's parsers need (stanza, nltk, …) is not installed: its two ``__init__.py`` are
-    left out, everything that runs here is SuPar's own."""
+    """Make ``supar.structs`` importable without the dependencies of SuPar's parsers (stanza, nltk, …).
+
+    Skips its two ``__init__.py``; all code that runs is SuPar's.
+    """
     if "supar" in sys.modules or (find_spec("stanza") and find_spec("nltk")):
         return
     spec = find_spec("supar")
@@ -111,8 +118,11 @@ def _without_parsers() -> None:
 
 
 def _synjax() -> GpuPeer:
-    """SynJax needs an older JAX; with today's it ran with its type checks off, with ``jax.core.is_constant_dim`` replaced by a test for int,
-    and with a stand-in for numba, which only its argmax on the CPU uses. None of that is in what is timed."""
+    """Load SynJax, which needs an older JAX.
+
+    With current JAX it ran with type checks off, with ``jax.core.is_constant_dim`` replaced by a test for
+    int, and with a stub for numba, which only its CPU argmax uses. None of that is in the timed code.
+    """
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     import jax
     from synjax import SpanningTreeCRF

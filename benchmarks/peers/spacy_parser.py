@@ -1,8 +1,9 @@
-"""spaCy's parser, trained by ``spacy init config --optimize accuracy`` and ``spacy train`` (needs spaCy, not arcwise).
+"""spaCy's parser, trained with ``spacy init config --optimize accuracy`` and ``spacy train`` (no arcwise
+needed).
 
-What differs from the configuration that spaCy writes: gold tags (and FEATS where asked for) are among the embedded attributes unless it is to see forms alone, and no
-vectors learned on other text are used, for no parser here has any. Where the treebank is small, rare labels are kept
-(``min_action_freq`` 1 for 30), which is better for it.
+Differences from spaCy's configuration: gold tags (and FEATS on request) are among the embedded attributes
+unless it is to see forms only, and there are no pretrained vectors, because no parser here has any. On a
+small treebank, rare labels are kept (``min_action_freq`` 1 instead of 30), which improves its accuracy.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from typing import IO
 from benchmarks.peers.conllu_files import words
 
 SMALL = 1000
-"""Up to so many sentences, labels seen less than 30 times are kept."""
+"""Treebank size in sentences up to which labels seen less than 30 times are kept."""
 ROWS = {"TAG": 100, "MORPH": 1000}
 """Rows of the hash tables of tags and of morphology."""
 LOG = "train.log"
-"""What ``spacy train`` prints goes there."""
+"""Log file of ``spacy train``."""
 _STEP = re.compile(r"^ *\d+ +(?P<step>\d+) +[\d.]+ +[\d.]+ +(?P<uas>[\d.]+) +(?P<las>[\d.]+) ", re.MULTILINE)
-"""A line of what it prints: epoch, step, two losses, UAS, LAS on dev."""
+"""A line of the log: epoch, step, two losses, UAS, LAS on dev."""
 
 
 def train(
@@ -38,9 +39,9 @@ def train(
     gpu: bool = False,
     most_seconds: float | None = None,
 ) -> bool:
-    """Train until spaCy's own patience ends; the best model by dev is kept in ``folder / "model-best"``.
+    """Train until spaCy's early stopping; ``folder / "model-best"`` gets the best model on dev.
 
-    Whether it came to its end: it is stopped after ``most_seconds``.
+    Returns whether training finished before ``most_seconds``.
     """
     _write(train, folder / "train.spacy", language)
     _write(dev, folder / "dev.spacy", language)
@@ -75,8 +76,11 @@ def train(
 
 
 def steps(folder: Path) -> dict[str, int]:
-    """The last step of the training in ``folder`` whose score on dev it has told, and the step of the best score (the mean of UAS and LAS),
-    whose model is kept; nothing where it told none."""
+    """Last logged step of the training in ``folder``, and the step of the best model (by mean of UAS and
+    LAS).
+
+    Empty if nothing was logged.
+    """
     told = [
         (int(line["step"]), float(line["uas"]) + float(line["las"]))
         for line in _STEP.finditer((folder / LOG).read_text(encoding="utf-8"))
@@ -87,7 +91,7 @@ def steps(folder: Path) -> dict[str, int]:
 
 
 def load(folder: Path) -> Callable[[str], str]:
-    """The trained parser: CoNLL-U in, CoNLL-U with its trees out."""
+    """Load the parser: CoNLL-U in, CoNLL-U with trees out."""
     import spacy
 
     from benchmarks.peers.spacy_reader import sentence
@@ -120,7 +124,7 @@ def load(folder: Path) -> Callable[[str], str]:
 
 
 def _write(parts: Sequence[str], path: Path, language: str) -> None:
-    """A .spacy file, a sentence a document, as ``spacy convert -n 1`` writes it."""
+    """Write a .spacy file with one sentence per document, like ``spacy convert -n 1``."""
     import spacy
     from spacy.tokens import Doc, DocBin
 
@@ -139,7 +143,7 @@ def _morph(feats: str) -> str:
 
 
 def _set(path: Path, settings: dict[str, object], seen: Sequence[str], corpora: dict[str, Path]) -> None:
-    """Change a configuration file; ``seen``: attributes to embed beside spaCy's own."""
+    """Change a configuration file; ``seen``: attributes to embed in addition to spaCy's."""
     from spacy import util
 
     config = util.load_config(path, interpolate=False)

@@ -1,4 +1,4 @@
-"""The reader of training data that ``spacy train --code`` loads: spaCy's own, but gold tags and morphology are handed to the parser."""
+"""Corpus reader for ``spacy train --code``: spaCy's reader, plus gold tags and morphology for the parser."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from spacy.training import Example
 
 @spacy.registry.readers("gold_tags.v1")
 def gold_tags(path: Path) -> Callable[[Any], Iterator[Example]]:
-    """Examples of a .spacy file, a sentence each; the parser sees tag and morphology as it will when it parses."""
+    """Examples of a .spacy file, one sentence each, with the tags and morphology the parser sees at test
+    time.
+    """
 
     def read(nlp: Any) -> Iterator[Example]:
         for gold in DocBin().from_disk(path).get_docs(nlp.vocab):

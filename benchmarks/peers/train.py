@@ -1,10 +1,11 @@
-"""Train a peer in a folder, by its own command, and parse with it. Needs the peer, not arcwise.
+"""Train a peer with its documented command, and parse with it. Needs the peer, not arcwise.
 
     python -m benchmarks.peers.train udpipe|spacy DATA --language tr --out FOLDER [--sentences N --draw D]
 
-DATA holds train.conllu, test.conllu and dev.conllu. With --sentences, so many sentences of train.conllu are drawn and dev.conllu
-is not looked at: whoever annotated N sentences has no others. spaCy then trains on four fifths of them and chooses by the last;
-UDPipe trains on all. With --raw-text UDPipe's tokenizer and tagger are trained too.
+DATA contains train.conllu, test.conllu and dev.conllu. --sentences draws that many sentences from
+train.conllu and ignores dev.conllu, to simulate a project with N annotated sentences: spaCy then trains on
+four fifths and selects on the rest; UDPipe trains on all. --raw-text also trains UDPipe's tokenizer and
+tagger.
 """
 
 from __future__ import annotations
@@ -22,65 +23,74 @@ PARSED, FIGURES = "parsed.conllu", "figures.json"
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    arguments.add_argument("peer", choices=("udpipe", "spacy"))
-    arguments.add_argument("data", type=Path)
-    arguments.add_argument("--language", required=True)
-    arguments.add_argument("--out", type=Path, required=True)
-    arguments.add_argument("--sentences", type=int, default=0, help="0: all, and dev.conllu to choose by")
-    arguments.add_argument("--draw", type=int, default=0)
-    arguments.add_argument(
-        "--raw-text", action="store_true", help="UDPipe's whole pipeline, not its parser alone"
+    parser.add_argument("peer", choices=("udpipe", "spacy"))
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--language", required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument(
+        "--sentences",
+        type=int,
+        default=0,
+        help="number of training sentences (0: all, with dev.conllu for model selection)",
     )
-    arguments.add_argument("--without-upos", action="store_true", help="spaCy sees forms alone")
-    arguments.add_argument("--feats", action="store_true", help="spaCy sees FEATS too (UDPipe always does)")
-    arguments.add_argument(
+    parser.add_argument("--draw", type=int, default=0)
+    parser.add_argument(
+        "--raw-text", action="store_true", help="train UDPipe's whole pipeline, not only its parser"
+    )
+    parser.add_argument("--without-upos", action="store_true", help="train spaCy on forms only")
+    parser.add_argument(
+        "--feats", action="store_true", help="give spaCy FEATS, too (UDPipe always gets them)"
+    )
+    parser.add_argument(
         "--optimize",
         default="accuracy",
         choices=("accuracy", "efficiency"),
-        help="spaCy's own choice of two sizes",
+        help="spaCy's preset",
     )
-    arguments.add_argument("--gpu", action="store_true")
-    arguments.add_argument(
-        "--most-seconds", type=float, help="stop spaCy's training then, and take its best model so far"
+    parser.add_argument("--gpu", action="store_true")
+    parser.add_argument(
+        "--most-seconds",
+        type=float,
+        help="stop spaCy's training after this time and take its best model so far",
     )
-    given = arguments.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    train = sentences(given.data / "train.conllu")
-    if given.sentences:
-        train, dev = draw(train, given.sentences, given.draw), []
-        if given.peer == "spacy":
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    train = sentences(options.data / "train.conllu")
+    if options.sentences:
+        train, dev = draw(train, options.sentences, options.draw), []
+        if options.peer == "spacy":
             train, dev = split(train)
     else:
-        dev = sentences(given.data / "dev.conllu")
+        dev = sentences(options.data / "dev.conllu")
     started, clock, ended, steps = time.process_time(), time.perf_counter(), True, {}
-    if given.peer == "udpipe":
-        udpipe_parser.train(train, dev, given.language, given.out, raw_text=given.raw_text)
-        parse = udpipe_parser.load(given.out)
+    if options.peer == "udpipe":
+        udpipe_parser.train(train, dev, options.language, options.out, raw_text=options.raw_text)
+        parse = udpipe_parser.load(options.out)
     else:
         ended = spacy_parser.train(
-            *(train, dev, given.language, given.out),
-            feats=given.feats,
-            upos=not given.without_upos,
-            optimize=given.optimize,
-            gpu=given.gpu,
-            most_seconds=given.most_seconds,
+            *(train, dev, options.language, options.out),
+            feats=options.feats,
+            upos=not options.without_upos,
+            optimize=options.optimize,
+            gpu=options.gpu,
+            most_seconds=options.most_seconds,
         )
-        steps = spacy_parser.steps(given.out)
-        parse = spacy_parser.load(given.out)
+        steps = spacy_parser.steps(options.out)
+        parse = spacy_parser.load(options.out)
     own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     figures = {
         "training_seconds": time.process_time() - started + children.ru_utime + children.ru_stime,
         "wall_seconds": time.perf_counter() - clock,
         "peak_mb": max(own.ru_maxrss, children.ru_maxrss) / 1024,
-        "gpu": given.gpu,
+        "gpu": options.gpu,
         "ended": ended,
         **steps,
     }
-    (given.out / PARSED).write_text(parse(join(sentences(given.data / "test.conllu"))), encoding="utf-8")
-    (given.out / FIGURES).write_text(json.dumps(figures))
+    (options.out / PARSED).write_text(parse(join(sentences(options.data / "test.conllu"))), encoding="utf-8")
+    (options.out / FIGURES).write_text(json.dumps(figures))
 
 
 if __name__ == "__main__":

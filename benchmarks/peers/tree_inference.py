@@ -1,6 +1,9 @@
-"""Libraries for inference over trees. Each is a ``Peer``: it prepares a batch of equally long sentences once, outside the
-timing, and has a function for every operation it knows. Scores come as arcwise has them, [head, modifier], the root first; so
-do marginals that go back. All trees have a single root, except where a library cannot (ufal.chu_liu_edmonds)."""
+"""Adapters of libraries for inference over trees.
+
+Each ``Peer`` prepares a batch of equally long sentences outside the timing and has a function for every
+operation it supports. Scores and marginals use arcwise's layout, [head, modifier], the root first. All trees
+have a single root, except where a library does not support it (ufal.chu_liu_edmonds).
+"""
 
 from __future__ import annotations
 
@@ -17,17 +20,17 @@ Run = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Peer:
-    """A library: ``prepare`` a batch, then call ``operations[name]`` on what it gave."""
+    """A library: ``prepare`` a batch, then pass the result to ``operations[name]``."""
 
     name: str
     prepare: Callable[[Sequence[Floats]], Any]
     operations: dict[str, Run]
     set_threads: Callable[[int], None] = field(default=lambda threads: None)
-    longest: int = 10**9  # sentences beyond this take too long to wait for
+    longest: int = 10**9  # longer sentences take too long
 
 
 def installed_peers() -> tuple[list[Peer], list[str]]:
-    """The peers that can be imported here, and for each other one a line that says why not."""
+    """Importable peers, and the reason for each one that is missing."""
     found, missing = [], []
     for name, load in LOADERS.items():
         try:
@@ -81,7 +84,7 @@ def _torch_struct(precision: str) -> Peer:
         return torch.tensor(words, dtype=getattr(torch, precision))
 
     def crf(potentials: Any) -> Any:
-        # its in-place masks fail on a leaf of the graph: it gets a copy that is none
+        # its in-place masks fail on a leaf of the graph, so pass a copy
         return DependencyCRF(potentials.clone().requires_grad_() * 1, multiroot=False)
 
     def arcwise_layout(marginals: Any) -> Floats:
@@ -140,7 +143,7 @@ def _supar(precision: str) -> Peer:
 
 
 def _without_unread(scores: Floats) -> Floats:
-    """Zero where arcwise does not read: some libraries do."""
+    """Zero the entries that arcwise ignores: some libraries read them."""
     clean = scores.copy()
     clean[:, 0] = 0
     np.fill_diagonal(clean, 0)

@@ -1,7 +1,9 @@
-"""UDPipe 1's parser, trained as the models that its authors publish were made (needs ufal.udpipe and gensim, not arcwise).
+"""UDPipe 1's parser, trained like the models its authors publish (needs ufal.udpipe and gensim, not
+arcwise).
 
-The options are those of training/models-ud-2.0/params_parser in the repository ufal/udpipe; as there, the vectors of word forms
-are first learned on the training data by word2vec (skip-gram, 50 numbers, window 10, 5 negative samples, 15 passes, forms seen twice).
+The options are those of training/models-ud-2.0/params_parser in the repository ufal/udpipe; as there, word
+embeddings are first trained on the training data with word2vec (skip-gram, 50 dimensions, window 10, 5
+negative samples, 15 epochs, minimum count 2).
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ OPTIONS = {
     "sl": _COMMON + _PROJECTIVE + "learning_rate=0.02;l2=0.5;structured_interval=8",
     "tr": _COMMON + _PROJECTIVE + "learning_rate=0.01;l2=0.3;structured_interval=8",
 }
-"""The published options of the parser, by language."""
+"""Published parser options, by language."""
 _TAGGER = (
     "models=2;templates_1=tagger;guesser_suffix_rules_1=12;guesser_enrich_dictionary_1=6;guesser_prefixes_max_1=0;use_lemma_1=1;"
     "use_xpostag_1=1;use_feats_1=1;provide_lemma_1=0;provide_xpostag_1=1;provide_feats_1=1;prune_features_1=0;"
@@ -49,10 +51,11 @@ MODEL = "model.udpipe"
 def train(
     train: Sequence[str], dev: Sequence[str], language: str, folder: Path, *, raw_text: bool = False
 ) -> None:
-    """Train the parser on gold tags, or the whole pipeline from raw text; without ``dev`` all passes are made and the last is kept.
+    """Train the parser on gold tags, or the whole pipeline from raw text.
 
-    For raw text the tokenizer is trained in a process of its own while tagger and parser are; UDPipe puts the parts together
-    (``from_model``), and the model is the one that a single call makes.
+    Without ``dev`` training runs all iterations and keeps the last. For raw text a subprocess trains the
+    tokenizer while tagger and parser train; UDPipe joins the parts (``from_model``) into the model that a
+    single call would make.
     """
     with tempfile.TemporaryDirectory() as scratch:
         vectors = Path(scratch) / "forms.vectors"
@@ -82,7 +85,7 @@ def train(
 
 
 def _train_parts(train: Sequence[str], dev: Sequence[str], options: tuple[str, str, str], path: Path) -> None:
-    """A model of tokenizer, tagger and parser, each by its options, or none of them."""
+    """Train tokenizer, tagger and parser, each with its options or ``none``."""
     from ufal.udpipe import ProcessingError, Trainer
 
     error = ProcessingError()
@@ -93,12 +96,12 @@ def _train_parts(train: Sequence[str], dev: Sequence[str], options: tuple[str, s
 
 
 def load(folder: Path) -> Callable[[str], str]:
-    """The trained parser: CoNLL-U in, CoNLL-U with its trees out."""
+    """Load the parser: CoNLL-U in, CoNLL-U with trees out."""
     return process(folder / MODEL, raw_text=False)
 
 
 def process(path: Path, *, raw_text: bool) -> Callable[[str], str]:
-    """A model of UDPipe: raw text cut, tagged and parsed, or CoNLL-U parsed; CoNLL-U comes out."""
+    """Load a model: raw text or CoNLL-U in, parsed CoNLL-U out."""
     from ufal.udpipe import Model, Pipeline, ProcessingError
 
     model = Model.load(str(path))
@@ -106,7 +109,7 @@ def process(path: Path, *, raw_text: bool) -> Callable[[str], str]:
     pipeline = Pipeline(model, source, tagging, Pipeline.DEFAULT, "conllu")
 
     def run(text: str) -> str:
-        assert model is not None  # UDPipe's pipeline does not keep its model alive; this function does
+        assert model is not None  # UDPipe's pipeline does not keep its model alive; this closure does
         return str(pipeline.process(text, ProcessingError()))
 
     return run
@@ -127,7 +130,7 @@ def _read(parts: Sequence[str]) -> Any:
 
 
 def _learn_vectors(train: Sequence[str], path: Path) -> bool:
-    """Whether there were forms to learn vectors of."""
+    """Train word embeddings; returns whether there were words to train on."""
     from gensim.models import Word2Vec
 
     forms = [[row[1].replace(" ", "_") for row in words(sentence)] for sentence in train]
@@ -145,7 +148,7 @@ def _learn_vectors(train: Sequence[str], path: Path) -> bool:
             min_count=2,
             seed=1,
         )
-    except RuntimeError:  # no form occurs twice
+    except RuntimeError:  # no word occurs twice
         return False
     learned.wv.save_word2vec_format(str(path), binary=False)
     return True
