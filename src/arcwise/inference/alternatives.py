@@ -60,6 +60,8 @@ def alternatives_of(
             if label_marginals is None:
                 alternatives.append(Alternative(h, float(column[h])))
                 continue
+            # The joint probability comes from another sum than the head's, so rounding may lift it above that
+            # one.
             joint = np.minimum(label_marginals[:, h, m], column[h])
             named = tuple((labels[code], float(joint[code])) for code in _best(joint, k, least))
             alternatives.append(Alternative(h, float(column[h]), named))
@@ -84,5 +86,6 @@ def likeliest_arcs(alternatives: Sequence[Alternative], k: int) -> list[Labelled
 
 def _best(values: Floats, k: int | None, least: float) -> list[int]:
     possible = np.flatnonzero(values > least)
+    # Stable: equally probable heads come from left to right, the same on every machine.
     order = possible[np.argsort(-values[possible], kind="stable")]
     return [int(i) for i in order[:k]]

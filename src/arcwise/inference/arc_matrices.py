@@ -13,6 +13,7 @@ import numpy.typing as npt
 from arcwise.errors import InputError, NoTreeError
 from arcwise.inference.arguments import LARGEST_SCORE, floats
 
+# log Z minus a score cancels leading digits, and float32 has only seven.
 Floats = npt.NDArray[np.float64]
 Heads = npt.NDArray[np.int32]
 Span = tuple[int, int]
@@ -20,6 +21,7 @@ Span = tuple[int, int]
 MINUS_INFINITY = float("-inf")
 """The score of a forbidden arc, and of the best tree where there is none."""
 
+# dtype objects are compared with `is`: cheaper than == on a path that runs once per sentence.
 _FLOAT64 = np.dtype(np.float64)
 _NO_ENDS = np.empty(0, np.int32)
 _NO_STARTS = np.empty(0, np.int64)
@@ -59,6 +61,8 @@ class ArcMatrices:
             batch = cls(cube.reshape(-1), offsets, np.full(count, side - 1, np.int32))
         else:
             batch = cls.of_checked([_check_shape(matrix, "scores", s) for s, matrix in enumerate(scores)])
+        # One pass over the whole batch; only a batch that fails it pays for finding out which sentence is
+        # wrong.
         if not batch.flat.max() <= LARGEST_SCORE:
             for s, matrix in enumerate(batch.matrices()):
                 _check_values(matrix, f"scores[{s}]")
@@ -68,6 +72,7 @@ class ArcMatrices:
     def of_checked(cls, matrices: Sequence[Floats], spans: Sequence[Sequence[Span]] = ()) -> ArcMatrices:
         """Lay out checked matrices, with the spans of each sentence that must be subtrees."""
         ends, starts = span_arrays(spans)
+        # One sentence needs no concatenation, which would copy its scores.
         if len(matrices) == 1:
             lengths, sizes = np.array([len(matrices[0]) - 1], np.int32), np.zeros(1, np.int64)
             return cls(matrices[0].ravel(), sizes, lengths, ends, starts)
@@ -81,6 +86,7 @@ class ArcMatrices:
         cls, flat: Floats, lengths: npt.NDArray[np.int32], spans: Sequence[Sequence[Span]] = ()
     ) -> ArcMatrices:
         """Wrap matrices that are already laid out."""
+        # int64 before squaring: (n+1)² of a long sentence leaves the range of int32.
         sizes = (lengths.astype(np.int64) + 1) ** 2
         return cls(flat, np.cumsum(sizes) - sizes, lengths, *span_arrays(spans))
 
@@ -139,6 +145,7 @@ def require_trees(
 
 
 def _why(scores: Floats) -> str:
+    # A finite score of -1e308 is usually meant as a mask, so the message says which mask works.
     if ((scores < -LARGEST_SCORE) & (scores > MINUS_INFINITY)).any():
         lowest = f"{-LARGEST_SCORE:g}"
         return f"scores below {lowest} add up to -inf; forbid arcs with -inf, or with scores of {lowest}"
@@ -155,6 +162,8 @@ def span_arrays(spans: Sequence[Sequence[Span]]) -> tuple[npt.NDArray[np.int32],
 
 def as_matrix(scores: npt.ArrayLike) -> npt.NDArray[Any]:
     """Return scores for a native call on one sentence that checks them itself, and returns nan on failure."""
+    # The quick way in: the kernel notices a bad score by its result, so well-formed scores are never scanned
+    # here.
     if isinstance(scores, np.ndarray) and scores.dtype is _FLOAT64 and scores.ndim == 2:
         return scores
     return check_scores(scores, "scores")
@@ -171,6 +180,7 @@ def why_no_value(scores: npt.ArrayLike) -> Exception:
 def check_scores(scores: npt.ArrayLike, name: str) -> Floats:
     """Return ``scores`` as float64 (n+1, n+1), n >= 1; raise if a score that is read is NaN or too large."""
     matrix = _check_shape(scores, name)
+    # `not <=` rather than `>`: NaN fails every comparison and must be caught too.
     if not matrix.max() <= LARGEST_SCORE:
         _check_values(matrix, name)
     return matrix
@@ -190,6 +200,7 @@ def _check_shape(scores: npt.ArrayLike, name: str, sentence: int | None = None) 
 def _check_values(matrix: Floats, name: str) -> None:
     """Raise if a score that is read (not in column 0 or on the diagonal) is NaN or too large."""
     wrong = ~(matrix <= LARGEST_SCORE)
+    # Column 0 and the diagonal are no arcs: callers may leave anything there, NaN included.
     wrong[:, 0] = False
     np.fill_diagonal(wrong, False)
     if wrong.any():

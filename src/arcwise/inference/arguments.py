@@ -28,8 +28,10 @@ _KINDS = {"c": "complex numbers", "U": "text", "S": "text", "O": "objects that a
 
 def floats(values: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
     """Return ``values`` as a float64 array, which may share their memory."""
+    # float64 passes without a copy: kernels only read their input.
     if isinstance(values, np.ndarray) and values.dtype.char == "d":
         return values
+    # Silently detaching would cut the graph that the caller trains through.
     if getattr(values, "requires_grad", False):
         raise InputError(f"{name}: found a tensor that requires gradients, expected {name}.detach()")
     try:
@@ -68,6 +70,7 @@ def thread_count(threads: Any) -> int:
 def seed_number(seed: Any) -> int:
     """Return a seed; a numpy ``Generator`` draws one, which advances it."""
     if isinstance(seed, np.random.Generator):
+        # The most that numpy's default int64 can draw.
         return int(seed.integers(2**63))
     try:
         return whole("seed", seed, 0, _LARGEST_SEED)
@@ -82,6 +85,7 @@ def seed_number(seed: Any) -> int:
 
 def tree_count(name: str, count: Any, heads: int, lowest: int) -> int:
     """Return a valid number of trees per sentence; one tree per sentence has ``heads`` heads in all."""
+    # At least `lowest`, so that the message for an enormous sentence still shows a range that is not empty.
     return whole(name, count, lowest, max(MOST_HEADS // max(heads, 1), lowest))
 
 

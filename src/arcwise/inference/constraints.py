@@ -43,6 +43,7 @@ class Constraints:
     def __post_init__(self) -> None:
         for name in ("required", "forbidden", "subtrees"):
             pairs = tuple((int(a), int(b)) for a, b in getattr(self, name))
+            # dict.fromkeys: an arc named twice must not count as two heads of its word.
             object.__setattr__(self, name, tuple(dict.fromkeys(pairs)))
         object.__setattr__(self, "labels", dict(self.labels))
         if self.roots is not None:
@@ -102,12 +103,15 @@ class Constraints:
         if self.max_length is not None:
             words = np.arange(n + 1)
             too_long = np.abs(words[:, None] - words) > self.max_length
+            # Arcs from the root have no length, so max_length never removes them.
             too_long[0] = False
             mask[..., too_long] = False
         if self.roots is not None:
             mask[..., 0, [m for m in range(n + 1) if m not in self.roots]] = False
         for first, last in self.subtrees:
             outside = np.r_[0:first, last + 1 : n + 1]
+            # Only arcs that leave the span are masked; that a single arc enters it is left to the closed
+            # chart cells.
             mask[..., first : last + 1, outside] = False
         for h, m in self.required:
             mask[..., np.arange(n + 1) != h, m] = False
@@ -167,6 +171,7 @@ class Constraints:
             raise ConstraintError(f"max_length: found {self.max_length}, expected at least 1")
 
     def _check_clashes(self, n: int, tree_class: TreeClass) -> None:
+        # int32 with -1 for "free", as trees have it, so that find_cycle can be shared.
         heads = np.full(n + 1, -1, np.int32)
         for h, m in self.required:
             if heads[m] >= 0:
@@ -237,6 +242,7 @@ def crossing_pair(arcs: Iterable[Arc]) -> tuple[Arc, Arc] | None:
     ordered = sorted((min(arc), max(arc), arc) for arc in arcs)
     for i, (left, right, arc) in enumerate(ordered):
         for start, end, later_arc in islice(ordered, i + 1, None):
+            # Sorted by left end: no later arc can start inside this one, which keeps sparse arcs near linear.
             if start >= right:
                 break
             if left < start and right < end:

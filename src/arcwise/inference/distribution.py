@@ -94,6 +94,8 @@ class TreeDistribution(TreeInference):
         0.667
         """
         conditional = TreeDistribution(self._dense[0], constraints=constraints, **self._options)
+        # Smoothing stays relative to the unconstrained scores: otherwise conditioning would change the model
+        # itself.
         conditional.__dict__["_highest"] = self._highest
         return conditional
 
@@ -278,6 +280,7 @@ class TreeDistributionBatch(TreeInference):
             )
         else:
             part = TreeDistribution(self._dense[index], constraints=self.constraints[index], **self._options)
+        # The part keeps the batch's reference for smoothing, so it gives the same numbers as the whole.
         part.__dict__["_highest"] = highest
         return part
 

@@ -31,6 +31,7 @@ def fitting_class(constraints: Constraints, n: int, wanted: TreeClass) -> Fittin
     >>> fitting_class(Constraints(required=[(0, 1), (0, 2)]), 3, TreeClass(projective=True, single_root=True))
     FittingClass(trees=TreeClass(projective=True, single_root=False), reason='several roots (1 and 2)')
     """
+    # Labels do not decide which class has a tree, and the scores here have none.
     arcs = replace(constraints, labels={})
     for trees in _wider(wanted):
         if has_tree(arcs, n, trees):
@@ -43,6 +44,7 @@ def fitting_class(constraints: Constraints, n: int, wanted: TreeClass) -> Fittin
 
 def has_tree(constraints: Constraints, n: int, trees: TreeClass) -> bool:
     """Return whether a tree of n words of the class satisfies the constraints on arcs."""
+    # Subtrees are cells of the projective chart; no non-projective kernel can hold them.
     if constraints.subtrees and not trees.projective:
         return False
     try:

@@ -61,6 +61,7 @@ class NativeKernels:
             heads, values = native.eisner_decode_batch(*_arguments(batch, trees), threads, *_spans(batch))
         else:
             heads, values = native.spanning_tree_decode_batch(*_arguments(batch, trees), threads)
+        # Checked here, so that no caller reads the heads of a sentence that has no tree.
         batch.require_trees(values)
         return heads, values
 

@@ -19,6 +19,7 @@ LabelCodes = npt.NDArray[np.int64]
 def log_sum_scores(labelled: Floats) -> Floats:
     """Sum labels out: logsumexp over labels, shape (n+1, n+1)."""
     top = labelled.max(axis=0)
+    # A column of -inf has no finite maximum; shifting by 0 keeps it -inf instead of NaN.
     shift = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(np.exp(labelled - shift).sum(axis=0)) + shift)
@@ -43,6 +44,7 @@ def label_probabilities(labelled: Floats) -> Floats:
 def sample_labels(labelled: Floats, heads: Heads, rng: np.random.Generator) -> LabelCodes:
     """Draw a label for each arc of a tree from p(label | arc)."""
     cumulative = np.cumsum(_of_arcs(label_probabilities(labelled), heads), axis=0)
+    # Divided by the last sum, since rounding may leave it just below 1 and a draw could fall behind it.
     cumulative /= np.where(cumulative[-1] > 0, cumulative[-1], 1.0)
     return np.asarray((rng.random(len(heads)) >= cumulative).sum(axis=0).clip(max=len(labelled) - 1))
 
@@ -59,6 +61,7 @@ def k_best_labelled(
         _valued(t, value, _labellings(_of_arcs(labelled, heads)))
         for t, (heads, value) in enumerate(zip(structures, values.tolist(), strict=True))
     ]
+    # Merged lazily: a tree of n words has L^n labellings, of which k are read.
     merged = heapq.merge(*series, key=lambda entry: -entry[0])
     return [(structures[t], np.array(codes)) for _, t, codes in islice(merged, k)]
 

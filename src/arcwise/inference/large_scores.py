@@ -20,6 +20,7 @@ from arcwise.inference.sentence_scores import SentenceScores
 from arcwise.inference.tree_class import TreeClass
 from arcwise.trees import Tree
 
+# Doubles have 16 digits: a difference of numbers up to 3e6 keeps nine decimals.
 LARGE = 3e6
 """Differences of sums up to this size are accurate to nine decimals. As ``cancels`` in ``tall_sums.hpp``."""
 FAR = 1e3
@@ -50,11 +51,13 @@ def entropy(sentence: SentenceScores, trees: TreeClass, marginals: Floats, log_z
     possible = marginals > 0
     products = marginals[possible] * scores[possible]
     if np.abs(products).sum() < FAR and abs(log_z) < LARGE:
+        # H is never negative; rounding of nearly certain sentences would say -1e-16.
         return max(log_z - float(products.sum()), 0.0)
     highest = scores.max(axis=tuple(range(scores.ndim - 1)))  # of each word's arcs
     with np.errstate(invalid="ignore"):  # -inf - -inf, of probability 0
         lost = float(np.where(marginals > 0, marginals * (highest - scores), 0.0).sum())
     if np.abs(highest[1:]).sum() + abs(log_z) < LARGE and lost < FAR:
+        # fsum: log Z and the best scores nearly cancel, so their sum is rounded once, at the end.
         return max(fsum([log_z, *(-highest[1:]).tolist()]) + lost, 0.0)
     within = np.zeros_like(sentence.summed)
     if marginals.ndim == 3:
@@ -77,6 +80,8 @@ def divergence(
     """
     ruled_out = (p.scores > -np.inf) & (q.scores == -np.inf)
     if ruled_out.any() and (
+        # A marginal may underflow to 0 although the arc is in some tree: then possibility, not probability,
+        # decides.
         marginals[ruled_out].any() or _possible(p, p_trees)[ruled_out.nonzero()[-2:]].any()
     ):
         return np.inf
@@ -84,6 +89,8 @@ def divergence(
         differences = np.where(marginals > 0, p.scores - q.scores, 0.0)
     words = differences.reshape(-1, len(p) + 1)
     usual = words[marginals.reshape(words.shape).argmax(axis=0), np.arange(len(p) + 1)]
+    # Differences are taken from each word's usual one, so that a constant offset of the scores cannot cancel
+    # digits.
     further = marginals * (differences - usual)
     sizes = [*log_zs, *usual.tolist()]
     if np.abs(sizes).sum() < LARGE and np.abs(further).sum() < FAR:

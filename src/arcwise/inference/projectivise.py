@@ -37,6 +37,7 @@ def projectivise_heads(
         raise InputError(f"heads: the head of word {word} (from 0) is unknown, expected complete trees")
     shape = tree_properties(heads, sentence_words)
     projective = np.array(heads, np.int32)
+    # Two calls, because a batch has one class of trees: a single-root tree must stay one.
     for single_root in (True, False):
         chosen = np.flatnonzero((shape.gap_degree > 0) & ((shape.roots == 1) == single_root))
         words = [slice(sentence_words[s], sentence_words[s + 1]) for s in chosen]
@@ -105,5 +106,6 @@ def _scores(heads: Heads) -> npt.NDArray[np.float64]:
         above, steps = int(heads[m - 1]), 1
         while above > 0:
             above, steps = int(heads[above - 1]), steps + 1
+            # All ancestors of a tree together stay below 1: keeping one more head always beats any lifting.
             scores[above, m] = 1.0 / (2 * n * steps)
     return scores

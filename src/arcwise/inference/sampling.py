@@ -36,6 +36,7 @@ class Space:
 
     def restricted(self, scores: Floats) -> Floats:
         """Return the scores with -inf for everything outside the space."""
+        # A copy per space: the scores are shared by all spaces and by the caller.
         restricted = scores.copy()
         for m, attachment in enumerate(self.fixed, start=1):
             kept = scores[(*attachment, m)]
@@ -66,6 +67,7 @@ def sample_without_replacement(
     while len(drawn) < count:
         if not log_sums.size or log_sums.max() == -np.inf:
             raise InputError(f"count: found {count}, but there are only {len(drawn)} trees")
+        # Relative to the largest, so that weights neither overflow nor all underflow.
         weights = np.exp(log_sums - log_sums.max())
         chosen = int(rng.choice(len(spaces), p=weights / weights.sum()))
         tree = _draw(sentence, tree_class, spaces[chosen], rng)
@@ -73,6 +75,7 @@ def sample_without_replacement(
         smaller = spaces.pop(chosen).without(_attachments(sentence, tree))
         spaces += smaller
         log_sums = np.append(np.delete(log_sums, chosen), _log_sums(sentence, tree_class, smaller))
+        # Spaces without a tree are dropped at once, or the list would grow by n with every draw.
         possible = log_sums > -np.inf
         spaces = [space for space, keep in zip(spaces, possible, strict=True) if keep]
         log_sums = log_sums[possible]

@@ -88,6 +88,7 @@ class Scores:
             f"<Scores of {len(self)} sentences, {int(self.lengths.sum())} words, {len(self.labels)} labels>"
         )
 
+    # Native objects do not pickle; they travel as arrays and are rebuilt.
     def __reduce__(self) -> tuple[Any, ...]:
         return _of_parts, (self.batch.parts(), self.labels)
 
@@ -110,11 +111,14 @@ class Scores:
         forbidden: flat over the (n+1)² arcs of all sentences.
         highest: ``highest()`` of the unconstrained scores, so that smoothing stays relative to them.
         """
+        # uint8, because the binding takes no array of numpy bools.
         mask = None if forbidden is None else np.ascontiguousarray(forbidden, np.uint8)
         return Scores(self.batch.constrained(heads, labels, mask, highest), self.labels)
 
     def highest(self, temperature: float, *, threads: int = 1) -> Floats:
         """Return the log weight of each word's best arc before constraints, flat over words; cached."""
+        # In the instance's dict, since the dataclass is frozen; scores never change, so nothing invalidates
+        # it.
         cache: dict[float, Floats] = self.__dict__.setdefault("_highest", {})
         if temperature not in cache:
             cache[temperature] = np.asarray(self.batch.highest(temperature, threads))
@@ -228,6 +232,7 @@ def _by_sentence(flat: Any, lengths: npt.NDArray[np.int32]) -> list[Heads]:
     """Split an array flat over words into one array (n+1,) per sentence, -1 for the root."""
     ends = np.cumsum(lengths.astype(np.int64) + 1)
     starts = ends - lengths - 1
+    # -1 for the root, as Tree has it; the kernels write words only.
     with_roots = np.full(int(ends[-1]) if len(ends) else 0, -1, np.int32)
     words = np.ones(len(with_roots), np.bool_)
     words[starts] = False

@@ -88,6 +88,7 @@ class SentenceScores:
             marginals = marginals.sum(axis=0)
         if values.shape != marginals.shape:
             raise InputError(f"values: found shape {values.shape}, expected {marginals.shape}")
+        # 0 · inf would be NaN; an arc that never occurs contributes nothing.
         possible = marginals > 0
         return float((marginals[possible] * values[possible]).sum())
 
@@ -97,6 +98,7 @@ def check_arc_scores(scores: npt.ArrayLike, labels: Sequence[str] | None, name: 
 
     Column 0 and the diagonal become -inf, and finite scores below -``LARGEST_SCORE`` become that.
     """
+    # A copy, because masks are written into it and the caller's array must stay as it is.
     array = np.array(floats(scores, name))
     if labels is not None and (array.ndim != 3 or len(array) != len(labels)):
         expected = f"({len(labels)}, n+1, n+1) for {len(labels)} labels"
@@ -110,7 +112,9 @@ def check_arc_scores(scores: npt.ArrayLike, labels: Sequence[str] | None, name: 
         else:
             for label, scores_of_label in zip(labels, array, strict=True):
                 check_scores(scores_of_label, f"{name} of label {label!r}")
+        # Clamped so that sums of n such scores stay finite (see LARGEST_SCORE).
         array[(array < -LARGEST_SCORE) & (array > -np.inf)] = -LARGEST_SCORE
+    # The kernels ignore these cells, but sums over labels and maxima in Python read whole arrays.
     array[..., 0] = -np.inf
     diagonal = np.arange(array.shape[-1])
     array[..., diagonal, diagonal] = -np.inf

@@ -101,6 +101,7 @@ class TreeInference:
     def _dense(self) -> list[Floats]:
         """The scores of each sentence, before constraints."""
         if isinstance(self._input, Scores):
+            # The temperature matters here only where latent clusters are summed out of the scores.
             return self._input.dense_arrays(temperature=self.temperature)
         return self._input
 
@@ -116,6 +117,7 @@ class TreeInference:
     def _scores(self) -> Scores:
         """The constrained scores as the native decoder takes them."""
         if isinstance(self._input, Scores) and not self._is_constrained:
+            # Unconstrained Scores go to the decoder as they are: sparse batches would grow when made dense.
             return self._input
         return Scores.of_checked(self._constrained, self.labels or (), highest=self._highest)
 
@@ -123,6 +125,7 @@ class TreeInference:
     def _highest(self) -> Floats | None:
         """The best arc weight of each word before constraints: smoothing is relative to it."""
         if self.smoothing == 0:
+            # Without smoothing nobody reads it, and it costs a pass over all arcs.
             return None
         scores = self._input
         free = scores if isinstance(scores, Scores) else Scores.of_checked(scores, self.labels or ())
@@ -151,6 +154,8 @@ class TreeInference:
     def _arcs(self) -> ArcMatrices:
         """Log weights of arcs, labels summed out."""
         if self._is_plain:
+            # The plain path skips label and cluster states: one matrix per sentence goes straight to the
+            # kernel.
             return ArcMatrices.of_checked(self._constrained, self._spans)
         flat = self._scores.batch.arc_weights(self.temperature, self.smoothing, self.threads)
         return ArcMatrices.of_flat(flat, self._scores.lengths, self._spans)
