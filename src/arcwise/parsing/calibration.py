@@ -17,6 +17,7 @@ from arcwise.parsing.scored import ScoredParser, Temperatures, decode_settings
 from arcwise.parsing.scorer import decode_scores, label_codes
 from arcwise.treebanks import Treebank
 
+# Margins of online trainers have no natural scale, so the search covers six orders of magnitude.
 _LOW, _HIGH = 0.01, 10_000.0
 _NEAR = 3.0
 """The second search covers temperatures up to this factor above or below those of the first."""
@@ -29,6 +30,7 @@ _STEPS = tuple(np.log(2) * 0.5**halved for halved in range(3))
 _DIRECTIONS = np.array([(-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0)]) * (0.25, 1)
 _SMOOTHINGS = (0.0, 0.001, 0.01, 0.05, 0.15, 0.4, 1.0)
 """Candidates in addition to the maximum-likelihood smoothing."""
+# The precision of float32: below it a probability is rounding, and log 0 would be infinite.
 _SMALLEST = 1e-7
 _MAX_CACHED_SENTENCES = 1000
 """Up to this many sentences are scored once; more are scored again at each temperature."""
@@ -98,6 +100,7 @@ def _parsed_by(
 
     def parsed(temperatures: Temperatures) -> Parses:
         tempered, remaining = scores, temperatures
+        # These scores are divided already: only the ratio to the fitted temperatures is left to apply.
         if parser.scores_are_tempered:
             at = parser.fitted
             tempered = scores.tempered(temperatures.heads / at.heads, temperatures.labels / at.labels)
@@ -140,6 +143,7 @@ def fit_common_temperatures(
     unless the scores of all parsers are simply divided by it.
     """
     low, high = np.full(2, np.log(_LOW)), np.full(2, np.log(_HIGH))
+    # Scores of a small treebank fit into memory, and a search asks for them two dozen times.
     small = sum(len(treebank) for _, treebank in parts) <= _MAX_CACHED_SENTENCES
     best = _search(_Losses(parts, start, threads, keep=small), Temperatures(), low, high, steps)
     best = _fit_smoothing(_Losses(parts, best, threads, keep=small), best)
@@ -147,6 +151,7 @@ def fit_common_temperatures(
         return best
     middle = np.log([best.heads, best.labels])
     low, high = np.maximum(middle - np.log(_NEAR), low), np.minimum(middle + np.log(_NEAR), high)
+    # Fewer steps: the interval is a factor of nine wide, not a million.
     return _search(_Losses(parts, best, threads, keep=False), best, low, high, max(steps - 7, 1))
 
 
@@ -210,7 +215,10 @@ def _root(excess: Callable[[float], float], start: float, steps: int) -> float:
         for _ in range(steps):
             middle = (low + high) / 2
             low, high = (middle, high) if excess(float(np.exp(middle))) > 0 else (low, middle)
+        # A result at an end of the interval means that the root is outside it.
         turn = -1 if low == first else 1 if high == first + width else 0
+        # `turn == -way`: the root lies on the border of two intervals; without the check the search would
+        # alternate.
         if turn == 0 or turn == -way or not reach[0] < first + turn * width < reach[1]:
             return float(np.exp((low + high) / 2))
         first, way = first + turn * width, turn
@@ -262,11 +270,13 @@ def _search(
 
     def at(logs: npt.NDArray[np.float64]) -> Temperatures:
         heads, labels = (float(t) for t in np.exp(logs))
+        # The label loss of an unlabelled parser is constant, and the search would return an arbitrary end.
         return replace(start, heads=heads, labels=labels if losses_at.labelled else 1.0)
 
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     left_loss, right_loss = losses_at(at(left)), losses_at(at(right))
     for _ in range(steps):
+        # Both searches run in step, element by element, so that one parse serves heads and labels.
         leftwards = left_loss < right_loss
         low, high = np.where(leftwards, low, left), np.where(leftwards, right, high)
         tried = np.where(leftwards, high - _GOLDEN * (high - low), low + _GOLDEN * (high - low))
@@ -317,6 +327,7 @@ def _calibration(
         if labels:
             is_correct = is_correct & (parses.label_strings == np.array(treebank.column("deprel"), object))
         confidence = probabilities.label if labels else probabilities.head
+        # float64: bins add up many confidences, which the native decoder returns as float32.
         confidences.append(np.asarray(confidence, np.float64)[has_head])
         correct.append(is_correct[has_head])
     return calibration(np.concatenate(confidences), np.concatenate(correct), bins=bins)

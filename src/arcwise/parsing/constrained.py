@@ -192,6 +192,8 @@ class _Collector:
             fitting = fitting_class(joined, len(sentence), self.trees)
         except ConstraintError as error:
             if from_python is not None:
+                # Python constraints are the caller's mistake and raise; those of a file concern one sentence
+                # of many.
                 raise ConstraintError(f"{sentence_name(sentence)}: {error}") from error
             self.unparsed.append(s)
             self.notes.append(
@@ -248,6 +250,7 @@ class _Collector:
     def groups(self) -> Iterator[ConstraintGroup]:
         for (trees, _), members in self.by_class.items():
             sentences = tuple(s for s, _ in members)
+            # The common case, all sentences in one group, keeps the treebank and copies no bytes.
             if len(sentences) == len(self.treebank):
                 treebank = self.treebank
             else:
@@ -262,6 +265,7 @@ def _without_labels(constraints: Sequence[Constraints | None]) -> list[Constrain
 
 
 def _only_heads(constraints: Constraints) -> bool:
+    # Compared as a whole, so that a new kind of constraint cannot be forgotten here.
     return constraints == Constraints(required=constraints.required)
 
 
@@ -292,6 +296,7 @@ def parse_groups(
         if not failed:
             parts.append((group, parses))
             continue
+        # The others are parsed again: their results were computed in one call with the failed ones.
         if len(failed) < len(group.sentences):
             waiting.append(group.part(i for i in range(len(group.sentences)) if i not in failed))
         for i in failed:
@@ -319,8 +324,10 @@ def assemble(
     """Assemble the parse of the whole treebank; ``unparsed`` sentences keep their heads and labels."""
     treebank = constraints.treebank
     names, kept_labels = _kept_labels(constraints, label_names, unparsed)
+    # One group without kept labels is already in the order of the treebank: nothing to copy.
     if _is_whole(constraints, parts) and not kept_labels:
         return replace(parts[0][1], notes=tuple(notes))
+    # A copy of the treebank's heads, so that unparsed sentences keep theirs.
     heads = np.array(treebank.heads, np.int32)
     labels = np.full(len(heads), -1, np.int32)
     words = [_words(constraints, group) for group, _ in parts]
@@ -363,6 +370,7 @@ def assemble_k_best(
         for word in (word for word in range(first, last) if word in kept_labels):
             for tree in trees[s]:
                 tree.labels[word - first] = kept_labels[word]
+                # A kept label is certain given its head, so the joint probability is the head's.
                 tree.label[word - first] = tree.head[word - first]
     flat = [tree for sentence_trees in trees for tree in sentence_trees]
     return KBestParses(
@@ -391,12 +399,14 @@ class _Tree:
     def __init__(
         self, heads: Codes, labels: Codes, score: float, head: Floats, label: Floats, log_tree: float
     ) -> None:
+        # Copies: kept labels are written into them, and the arrays of the group are shared views.
         self.heads, self.labels, self.score = heads, np.array(labels), score
         self.head, self.label, self.log_tree = head, np.array(label), log_tree
 
     @classmethod
     def unchanged(cls, heads: Codes) -> _Tree:
         zeros = np.zeros(len(heads), np.float32)
+        # No probability can be stated for a tree that the parser did not choose: log 0.
         return cls(heads, np.full(len(heads), -1, np.int32), 0.0, zeros, zeros, -np.inf)
 
 
@@ -440,6 +450,7 @@ def _kept_labels(
         starts = constraints.treebank.sentence_words.astype(int)
         column = constraints.treebank.column("deprel")
         kept |= {w: column[w] for s in unparsed for w in range(starts[s], starts[s + 1]) if column[w] != "_"}
+    # Unknown labels come last, so that the parser's own codes stay what they are.
     all_names = tuple(dict.fromkeys((*names, *kept.values())))
     codes = {label: code for code, label in enumerate(all_names)}
     return all_names, {word: codes[label] for word, label in kept.items()}

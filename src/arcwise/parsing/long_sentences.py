@@ -39,6 +39,7 @@ _STRENGTHS = {
     "-": 1,
 }
 """Preference for cutting after a word that ends in this character; 0 for others."""
+# "parataxis" is how UD joins loosely connected clauses; "dep" is its label for anything unclear.
 _JOINING_LABELS = ("parataxis", "dep")
 _ROW_WORD, _ROW_MULTIWORD = 0, 1
 
@@ -81,6 +82,7 @@ def _runs(is_long: list[bool]) -> Iterator[tuple[tuple[int, int], bool]]:
     first = 0
     for long, run in groupby(range(len(is_long)), key=is_long.__getitem__):
         count = len(list(run))
+        # A long sentence is a run of its own: each is cut at places of its own.
         bounds = range(first, first + count + 1) if long else (first, first + count)
         for pair in pairwise(bounds):
             yield pair, long
@@ -92,6 +94,7 @@ def _part(treebank: Treebank, first: int, last: int) -> Treebank:
     return Treebank(
         treebank.data[start:stop],
         source=treebank.source,
+        # Not strict: the bytes were checked, if at all, when the whole file was read.
         strict=False,
         first_line=treebank.line_at(int(start)),
     )
@@ -122,6 +125,7 @@ def _in_pieces(
             sentence.treebank.annotate(comments=[{"parse_note": note.text}], strict=False), notes=(note,)
         )
     pieces = cut_sentence(sentence, ends)
+    # k best trees of pieces do not combine into k best trees of the sentence.
     analysed = analyse(pieces, replace(options, k_best=1), None)
     assert analysed.parses is not None
     parses = join_pieces(analysed.parses, ends, single_root=options.single_root is not False)
@@ -153,8 +157,10 @@ def cut_points(sentence: Sentence, most: int) -> list[int]:
     ends = [0]
     while n - ends[-1] > most:
         start = ends[-1]
+        # From the middle on only: pieces stay longer than half the limit, so there are at most twice as many.
         low = start + (most + 1) // 2
         window = strength[low - 1 : start + most]
+        # The last of equally strong marks gives the longest piece.
         best = int(len(window) - 1 - np.argmax(window[::-1]))
         ends.append(low + best)
     return [*ends[1:], n]
@@ -190,6 +196,7 @@ def _constrained_across(
 ) -> bool:
     """Whether the sentence has constraints that its pieces cannot satisfy, such as heads in another piece."""
     if constraints is not None and constraints[0] is not None:
+        # Constraints from Python may name any arc; none is checked against the cuts.
         return True
     if options.misc_constraints and any("Head=" in misc or "Deprel=" in misc for misc in sentence.misc):
         return True
@@ -199,6 +206,7 @@ def _constrained_across(
     piece = np.searchsorted(ends, np.arange(1, len(heads) + 1))
     has_head = heads > 0
     across = np.searchsorted(ends, heads[has_head]) != piece[has_head]
+    # A kept root contradicts the joining of later pieces under the first root.
     return bool(across.any() or (heads == 0).any())
 
 
@@ -233,6 +241,7 @@ def join_pieces(parses: Parses, ends: list[int], *, single_root: bool) -> Parses
         else Probabilities(
             probabilities.head,
             probabilities.label,
+            # Pieces are parsed independently, so log-probabilities and entropies add up.
             np.array([probabilities.log_tree.sum()]),
             np.array([probabilities.head_entropy.sum()]),
         ),

@@ -39,6 +39,8 @@ def sentence_alternatives(sentence: Sentence) -> list[list[LabelledArc]] | None:
 
 def read_constraints(treebank: Treebank) -> list[Constraints | None]:
     """Read the constraints of each sentence; raises ``InputError`` for an invalid value."""
+    # A scan of the bytes is far cheaper than splitting MISC of every word, and most files have no
+    # constraints.
     if not any(f"{key}=".encode() in treebank.data for key in _CONSTRAINTS):
         return [None] * len(treebank)
     return [_of_sentence(sentence) for sentence in treebank]
@@ -71,6 +73,7 @@ def _of_sentence(sentence: Sentence) -> Constraints | None:
 
 
 def _heads(value: str, key: str, m: int, n: int, where: str) -> list[int]:
+    # isascii too: isdecimal alone accepts the digits of other scripts.
     heads = [int(part) if part.isdecimal() and part.isascii() else -1 for part in value.split(",")]
     if any(not 0 <= h <= n or h == m for h in heads):
         raise InputError(

@@ -97,6 +97,7 @@ def annotated(
         pairs.append(_confidences(sure.head, sure.label, labelled=bool(parses.label_names)))
         tree_values = np.exp(sure.log_tree).tolist(), (sure.head_entropy / np.log(2)).tolist()
         for s, (probability, bits) in enumerate(zip(*tree_values, strict=True)):
+            # An unparsed sentence keeps its own tree, which the parser's probability would not describe.
             if s not in parses.unparsed:
                 comments[s] = {
                     "tree_prob": f"{probability:.6g}",

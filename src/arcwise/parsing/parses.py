@@ -44,6 +44,7 @@ class Probabilities:
     def part(self, sentences: slice, words: slice) -> Probabilities:
         """The probabilities of a range of sentences and of their words, copied."""
         return Probabilities(
+            # Copies, so that a short part does not keep the arrays of a whole corpus alive.
             self.head[words].copy(),
             self.label[words].copy(),
             self.log_tree[sentences].copy(),
@@ -133,6 +134,7 @@ class Parses:
     @cached_property
     def label_strings(self) -> npt.NDArray[np.object_]:
         """The label of every word, ``_`` where it has none."""
+        # Index -1 (no label) selects the last entry, "_".
         return np.array([*self.label_names, "_"], object)[self.labels]
 
 

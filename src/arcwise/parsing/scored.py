@@ -247,11 +247,13 @@ class ScoredParser:
         least: float,
     ) -> Parses:
         decoding, joined = self._joined_constraints(treebank, options, constraints)
+        # Probabilities of gold arcs need the same marginals as confidences.
         gold = gold and options.confidence
 
         def parse(group: ConstraintGroup) -> tuple[Parses, Codes]:
             settings = self._settings(decoding, group, probabilities=options.confidence)
             alternatives = None
+            # Alternatives read whole marginals, for which the scores must exist.
             if self._is_fused(group) and not options.alternatives:
                 result = self.scorer.decoded(  # type: ignore[attr-defined]
                     group.treebank, settings, required=group.required(), gold=gold, threads=threads
@@ -261,6 +263,7 @@ class ScoredParser:
                 bank = group.treebank
                 gold_arcs = (np.asarray(bank.heads), label_codes(bank, self.labels)) if gold else None
                 result = decode_scores(scores, settings, gold=gold_arcs, spans=group.spans, threads=threads)
+                # Without a tree there is no distribution; the group is split and asked again.
                 if options.alternatives and np.all(result.parsed):
                     alternatives = [
                         word for sentence in self._alternatives(scores, group, least) for word in sentence
@@ -282,6 +285,7 @@ class ScoredParser:
         decoding, joined = self._joined_constraints(treebank, replace(options, alternatives=0), constraints)
 
         def parse(group: ConstraintGroup) -> tuple[KBestParses, Codes]:
+            # k best trees are ranked by score, whatever decoder picks the single best.
             settings = self._settings(replace(decoding, decode="map"), group, probabilities=True)
             if self._is_fused(group):
                 result = self.scorer.k_best_decoded(  # type: ignore[attr-defined]
@@ -327,6 +331,7 @@ class ScoredParser:
     ) -> tuple[Decoding, ParseConstraints]:
         options.check(self.description, self.capabilities)
         decoding = self.decoding.with_options(options)
+        # Labelled marginals of a sentence take L(n+1)² doubles, so alternatives go in small groups.
         most = _DENSE_SENTENCES if options.alternatives else self.batch_sentences
         return decoding, ParseConstraints.of(
             treebank, options, constraints, decoding.trees, self.labels, max_group=most
@@ -344,6 +349,7 @@ class ScoredParser:
     def _scores(self, group: ConstraintGroup, threads: int) -> Scores:
         """The scores of a group under its constraints."""
         required = group.required()
+        # The scorer learns the required heads, because pruning must not remove their arcs.
         scores = self.scorer.scores(group.treebank, trees=group.trees, required=required, threads=threads)
         return self.constrain(scores, group, threads=threads)
 
@@ -352,6 +358,7 @@ class ScoredParser:
         if group.is_free:
             return scores
         heads, smoothing = self.temperatures.heads, self.temperatures.smoothing
+        # Before masking: smoothing is a fraction of the best arc that the model sees, allowed or not.
         highest = scores.highest(heads, threads=threads) if smoothing > 0 else None
         return scores.constrained(
             heads=group.required(),
@@ -373,6 +380,7 @@ class ScoredParser:
             label_temperature=self.temperatures.labels,
             smoothing=self.temperatures.smoothing,
         )
+        # All above `least`: the k best pairs of head and label are chosen later, over all heads.
         return trees.alternatives(None, least=least)
 
     def distributions(

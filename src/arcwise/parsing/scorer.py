@@ -89,6 +89,7 @@ class FunctionScorer:
         self, treebank: Treebank, *, trees: TreeClass, required: Codes | None = None, threads: int = 1
     ) -> Scores:
         """The scores of every sentence."""
+        # float64, as the kernels read it; a float32 network's scores convert exactly.
         matrices = [np.asarray(self.function(sentence), np.float64) for sentence in treebank]
         for sentence, matrix in zip(treebank, matrices, strict=True):
             if matrix.shape[-1:] != (len(sentence) + 1,):
