@@ -54,6 +54,8 @@ def fold_tasks(
             None if distilled is None else distilled.without_fold(folds.count, fold),
             None if seen is None else seen_others,
         )
+        # Trained on the visible tags of the others, scored on the visible tags of the held-out fold: as when
+        # parsing.
         for fold, ((others, _), (seen_others, held_out)) in enumerate(zip(gold, visible, strict=True))
     ]
 
@@ -118,6 +120,7 @@ def cross_validate(
     results, scores = [], []
     for number, task in enumerate(tasks, start=1):
         sizes = f"{len(task.train)} sentences, scored on {len(task.held_out)}"
+        # Said before the result is awaited, so that the line appears while the fold trains.
         progress.say(f"fold {number} of {folds.count}: {sizes}")
         result, fold_scores = next(trained)
         results.append(result)
@@ -130,6 +133,7 @@ def cross_validate(
 
 def pooled(words: Sequence[int], scores: Sequence[UasLas]) -> UasLas:
     """The score over all folds, weighted by their words."""
+    # Folds differ in length; a mean of means would give short folds too much weight.
     weights = np.asarray(words, np.float64)
     uas, las = (np.average([getattr(s, name) for s in scores], weights=weights) for name in ("uas", "las"))
     return UasLas(float(uas), float(las))

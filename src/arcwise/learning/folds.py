@@ -63,6 +63,8 @@ def split_fold(treebank: Treebank, count: int, fold: int) -> tuple[Treebank, Tre
     """The sentences outside and inside fold ``fold`` of ``count``: sentence i is in i mod ``count``."""
     parts: tuple[list[Sentence], list[Sentence]] = ([], [])
     for number, sentence in enumerate(treebank):
+        # Every count-th sentence, not blocks: treebanks are ordered by source, and a block would be another
+        # genre.
         parts[number % count == fold].append(sentence)
     others, part = (Treebank.from_sentences(chosen, source=treebank.source) for chosen in parts)
     return others, part
@@ -79,6 +81,7 @@ def development(train: Treebank, dev: Development) -> Treebank | Folds | None:
     if dev == "none":
         return None
     if dev == "auto":
+        # Five more trainings of a large treebank take long, and folds of a tiny one have too few sentences.
         return Folds() if SMALLEST <= len(train) <= SMALL else None
     folds = Folds.parse(dev)
     if folds is None:

@@ -43,6 +43,7 @@ _DTYPES = {
     "U8": np.uint8,
     "BOOL": np.bool_,
 }
+# Safetensors' own limit; a damaged length must not lead to an attempt to read gigabytes.
 _MAX_HEADER = 100_000_000
 
 
@@ -106,9 +107,11 @@ class Packable(ABC):
         """Rebuild the component; raises ``ModelError`` for another kind or version, or damaged data."""
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # Always float32: a rounded copy would parse differently from its original.
         return _unpacked, (type(self), self.pack("float32"))
 
     def __copy__(self) -> Self:
+        # Shallow: weights are never written to once a model exists, so copies may share them.
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         return copy
@@ -127,6 +130,7 @@ def write_model(path: PathLike, packed: Packed) -> None:
     >>> read_model(path).header["labels"], read_model(path).array("w").tolist()
     (['root'], [1.0, 1.0, 1.0])
     """
+    # Imported here, because reading models needs only numpy.
     from safetensors.numpy import save
 
     from arcwise import __version__
@@ -143,6 +147,7 @@ def read_model(path: PathLike) -> Packed:
     name = os.fspath(path)
     try:
         size = Path(name).stat().st_size
+        # np.memmap refuses an empty file; this way it is reported as damaged.
         mapped = np.memmap(name, np.uint8, "r") if size else np.empty(0, np.uint8)
     except FileNotFoundError as error:
         raise ModelError(f"{path}: no such model file") from error
@@ -171,6 +176,7 @@ def starts_as_json(path: PathLike) -> bool:
 def _entries(mapped: npt.NDArray[np.uint8]) -> tuple[dict[str, Any], int]:
     """The JSON header of a safetensors file, and the offset of the data."""
     length = int.from_bytes(mapped[:8].tobytes(), "little")
+    # Checked against the file, so that a truncated download is reported and not read past its end.
     if len(mapped) < 8 or length > min(len(mapped) - 8, _MAX_HEADER):
         raise ValueError("no safetensors header")
     return json.loads(mapped[8 : 8 + length].tobytes()), 8 + length

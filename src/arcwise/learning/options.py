@@ -132,6 +132,8 @@ class Declared:
 
     def checked(self, value: Any) -> Any:
         """Convert the value to the type of the field, or raise ``OptionError``."""
+        # A default needs no check, and most fields have theirs.
+        # exclude.
         if value is self.default or (value is None and self.optional):
             return value
         if self.many:
@@ -155,6 +157,7 @@ class Declared:
         return typed
 
     def _check_bounds(self, o: Option, value: Any) -> None:
+        # NaN passes every comparison with a bound.
         if isinstance(value, float) and not math.isfinite(value):
             raise self.refuse(value, self.values)
         if (
@@ -181,6 +184,7 @@ def _find(kind: Any) -> Mapping[str, Declared]:
     return {f.name: _declared(f, hints[f.name]) for f in fields(kind)}
 
 
+# Evaluating type hints is slow, and ParseOptions are built for every request of a service.
 _cached: Callable[[Any], Mapping[str, Declared]] = lru_cache(maxsize=None)(_find)
 
 
@@ -244,6 +248,7 @@ def _declared(f: Field[Any], hint: Any) -> Declared:
 def _typed(base: Any, value: Any) -> Any:
     """Convert the value to the type (numpy numbers to Python ones); None if it is of another type."""
     if base is int:
+        # bool is an Integral: `epochs = true` would train for one epoch.
         return int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
     if base is float:
         return float(value) if isinstance(value, Real) and not isinstance(value, bool) else None

@@ -21,6 +21,7 @@ from arcwise.engine import WorkerPool
 from arcwise.learning.training import Advance, EpochTrainer, Weights
 
 Table = npt.NDArray[np.float32]
+# uint32: tables have at most 2**32 cells, and changes travel between processes.
 Places = npt.NDArray[np.uint32]
 
 
@@ -72,6 +73,7 @@ class PartTraining:
         self._make = make
 
     @cached_property
+    # Made lazily and kept: building a trainer extracts the features of the whole treebank.
     def _trainer(self) -> MixableTrainer:
         return self._make()
 
@@ -80,6 +82,7 @@ class PartTraining:
         trainer = self._trainer
         _set(trainer, state)
         metrics = trainer.epoch(part.epoch, part.order, lambda _: None)
+        # Only changed cells travel: an epoch touches a small part of a hashed table.
         return Learned(changes(trainer.tables, state.tables), trainer.steps, metrics)
 
 
@@ -103,6 +106,7 @@ class MixingTrainer:
         """One parallel pass over the sentences, mixed afterwards; metrics are summed."""
         parts = split_epoch(number, order, self._parts)
         learned = []
+        # Views suffice: `mix` writes to them only after all parts have read them.
         state = TrainerState(list(self._main.tables), self._main.steps)
         for part, result in zip(parts, self._pool.map_with(state, parts), strict=True):
             learned.append(result)
@@ -129,6 +133,7 @@ def split_epoch(epoch: int, order: npt.NDArray[np.int64], parts: int) -> list[Ep
     [[0, 2, 4], [1, 3]]
     """
     count = max(1, min(parts, len(order)))
+    # Contiguous, because native trainers read the order as a plain array.
     return [EpochPart(epoch, np.ascontiguousarray(order[part::count])) for part in range(count)]
 
 

@@ -62,11 +62,13 @@ def prepare_trees(treebank: Treebank, *, projective: bool, single_root: bool) ->
     if not (heads >= 0).any():
         raise InputError(f"{treebank.source}: has no heads, expected trees to learn from")
     starts = treebank.sentence_words
+    # Before projectivising, which then keeps the one root that is left.
     extra_roots = _drop_extra_roots(heads, starts) if single_root else 0
     changed = np.zeros(0, np.int64)
     if projective:
         changed = _projectivise(heads, starts, single_root=single_root)
     labels = list(treebank.column("deprel"))
+    # The label of a root arc says nothing about another arc, and the reverse.
     for word in np.flatnonzero((original == 0) != (heads == 0)):
         labels[word] = "_"
     unknown = np.add.reduceat(heads < 0, starts[:-1].astype(np.int64))
@@ -102,6 +104,7 @@ def _projectivise(
     complete = np.add.reduceat(heads < 0, starts[:-1].astype(np.int64)) == 0
     words = np.repeat(complete, lengths)
     complete_starts = np.concatenate([[0], np.cumsum(lengths[complete])]).astype(np.uint32)
+    # Complete trees have an exact routine that prefers lifting; it needs every head.
     heads[words] = projectivise_heads(heads[words], complete_starts)
     partial = [heads[starts[s] : starts[s + 1]] for s in np.flatnonzero(~complete)]
     if partial:
@@ -118,6 +121,7 @@ def _agreement(known_heads: Heads) -> npt.NDArray[np.float64]:
     n = len(known_heads)
     scores = np.full((n + 1, n + 1), -1.0)
     for m, h in enumerate(known_heads, start=1):
+        # Unknown heads are free: they cost nothing and win nothing.
         scores[:, m] = -1.0 if h >= 0 else 0.0
         if h >= 0:
             scores[h, m] = 1.0

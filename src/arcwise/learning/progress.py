@@ -38,6 +38,7 @@ class Progress:
 
     def __enter__(self) -> Self:
         if self._shown and sys.stderr.isatty():
+            # rich takes long to import, and only a terminal shows a bar.
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
             from rich.progress import Progress as Bar

@@ -113,6 +113,7 @@ def pack_weights(name: str, weights: npt.NDArray[np.float32], precision: Precisi
     [0.0, 0.503..., 0.0, -2.0]
     """
     check_precision(precision)
+    # Most cells of a hashed table are zero: a bit for each is cheaper than an index for the others.
     present = weights != 0
     values: npt.NDArray[Any] = weights[present]
     arrays: Arrays = {f"{name}.bits": np.packbits(present)}
@@ -120,10 +121,12 @@ def pack_weights(name: str, weights: npt.NDArray[np.float32], precision: Precisi
         blocks = np.zeros(-(-len(values) // _BLOCK) * _BLOCK, np.float32)
         blocks[: len(values)] = values
         largest = np.abs(blocks.reshape(-1, _BLOCK)).max(axis=1) if len(blocks) else np.zeros(0)
+        # tiny: a block of zeros would divide by zero.
         scales = np.maximum(largest / 127, np.finfo(np.float32).tiny).astype(np.float32)
         arrays[f"{name}.scales"] = scales
         values = np.rint(blocks / np.repeat(scales, _BLOCK))[: len(values)].astype(np.int8)
     elif precision == "float16":
+        # Beyond 65504 float16 is infinite, and one infinite weight would win every sentence.
         values = np.clip(values, -65504, 65504).astype(np.float16)
     arrays[f"{name}.values"] = values
     return arrays
@@ -141,5 +144,6 @@ def unpack_weights(name: str, arrays: Mapping[str, npt.NDArray[Any]], size: int)
 
 def read_weights(packed: Packed, name: str, size: int) -> npt.NDArray[np.float32]:
     """Read a table of a packed model; raises ``ModelError`` if it is missing."""
+    # Looked up first, for a ModelError that names the missing array.
     packed.array(f"{name}.bits"), packed.array(f"{name}.values")
     return unpack_weights(name, packed.arrays, size)

@@ -115,9 +115,11 @@ def fit(
     random = np.random.default_rng(seed)
     try:
         for number in range(1, epochs + 1):
+            # Drawn for skipped epochs as well, so that a resumed training sees the same orders.
             order = random.permutation(sentences).astype(np.int64)
             if number <= done:
                 continue
+            # A checkpoint may have been written just before patience ended the training.
             if patience and done - best.epoch >= patience:
                 break
             started = time.monotonic()
@@ -126,6 +128,7 @@ def fit(
             seconds = time.monotonic() - started
             _keep(best, trainer, number, metrics, evaluate, last_only=last_only)
             progress.say(_line(number, epochs, metrics, best, sentences / max(seconds, 1e-9)))
+            # After the best weights are kept: a resumed training must know them.
             if checkpoint is not None:
                 checkpoint.save(number, best)
             if trainer.finished or (patience and number - best.epoch >= patience):
@@ -165,6 +168,7 @@ def _keep(
     best.history.append(
         {"epoch": number, **metrics, **({"dev_uas": score.uas, "dev_las": score.las} if score else {})}
     )
+    # Strictly better: of equal epochs the earlier one is kept.
     if score is None or best.score is None or score.las > best.score.las:
         best.weights, best.epoch, best.score = weights, number, score
 
