@@ -48,6 +48,7 @@ def train_cross_validated(
     chosen = cross_validate(
         folds, tasks, partial(_train_fold, config, threads), engine=engine, progress=progress
     )
+    # patience=0: the number of epochs is decided, and no development data are left to stop on.
     final = replace(config, epochs=chosen.epoch, patience=0)
     weights = engine.map(partial(_fold_weights, final, threads), tasks)
     held_out = [_FoldParser.of(task, final, *sparse) for task, sparse in zip(tasks, weights, strict=True)]
@@ -55,6 +56,7 @@ def train_cross_validated(
     say_decoding(progress, chosen.epoch, decoding, score, str(folds))
     parts = [(fold.at(decoding), fold.part) for fold in held_out]
     likeliest = fit_common_temperatures(parts, threads=threads, steps=12)
+    # Maximum likelihood left label confidences off; those of heads stay at their likeliest temperature.
     temperatures = match_label_temperature(parts, likeliest, threads=threads)
     at = temperatures.heads, temperatures.labels, temperatures.smoothing
     options = ParseOptions(confidence=True)
@@ -72,6 +74,7 @@ def train_cross_validated(
     report["calibration"] = calibration_report(folds, error, ())
     report["folds"] = chosen.history
     model = learner.model(best.weights, decoding, report).with_temperatures(*at)
+    # The file keeps the configuration that was asked for, not the number of epochs found.
     model = replace(model, config=config)
     say_temperatures(progress, model, error, str(folds))
     return model

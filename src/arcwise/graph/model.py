@@ -116,6 +116,7 @@ class GraphModel(Packable):
                 read_weights(packed, "weights", table.cells),
                 Decoding(**header["decoding"]),
                 float(header["temperature"]),
+                # Older files have one temperature for heads and labels.
                 float(header.get("label_temperature", header["temperature"])),
                 float(header.get("smoothing", 0.0)),  # older models have none
                 read_report(packed),

@@ -96,6 +96,7 @@ class PartObjective:
         if sentences not in self._objectives:
             learner, (first, last) = self._learner, sentences
             if len(self._objectives) == KEPT_OBJECTIVES:
+                # Cleared, not evicted one by one: a worker has several only after another one died.
                 self._objectives.clear()
             self._objectives[sentences] = likelihood_objective(
                 learner.config, learner.table, learner.data, threads=1, first=first, last=last
@@ -130,12 +131,14 @@ class SummedObjective:
     def places(self) -> npt.NDArray[np.uint32]:
         """The cells of features that occur in any part."""
         occurs = np.zeros(self._cells, np.bool_)
+        # At weights 0, because only the places are wanted.
         for part in self._pool.map_with(np.zeros(self._cells), self._ranges):
             occurs[part.places] = True
         return np.flatnonzero(occurs).astype(np.uint32)
 
     def __call__(self, x: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
         """The loss and its gradient at the weights ``x`` of the cells in ``places``."""
+        # float64, as scipy's solvers expect; the model rounds to float32 at the end.
         weights, gradient = np.zeros(self._cells), np.zeros(self._cells)
         weights[self.places] = x
         loss, self.skipped = 0.0, 0

@@ -27,17 +27,21 @@ class GraphScorer:
 
     @cached_property
     def _native(self) -> native.GraphScorer:
+        # Lazy: a model that is only inspected or saved needs none.
         model = self._model
         return native.GraphScorer(
             model.table,
             model.weights,
             temperature=model.temperature,
             label_temperature=model.label_temperature,
+            # Margins have no scale: unseen arcs are kept below all others instead of at a fixed
+            # log-probability.
             margins=not model.config.trainer_kind.probabilistic,
         )
 
     def _data(self, treebank: Treebank) -> native.ArcData:
         model = self._model
+        # Features see normalised characters; the output keeps the original bytes.
         return arc_data(model.table, model.look_alikes.view(treebank), model.alphabets, model.config.tag)
 
     def scores(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 CHUNK = 500
 """Sentences per native call: between progress updates, and between applications of the log-linear prior."""
 
+# Breaks the symmetry between latent clusters, which would otherwise learn the same weights.
 _NOISE = 0.01
 
 
@@ -40,12 +41,14 @@ def _left_out(sentences: int) -> dict[str, float]:
 class _OnlineTrainer:
     """Base of trainers with an update per sentence, whose state can be exchanged (``MixableTrainer``)."""
 
+    # Online updates have no convergence test: epochs or patience end the training.
     finished = False
     _native: native.MarginTrainer | native.LossTrainer
 
     @property
     def tables(self) -> list[npt.NDArray[np.float32]]:
         """Views of the weights, their running sums, and with AdaGrad the squared-gradient sums."""
+        # Without AdaGrad the table of squared gradients is empty.
         return [table for table in self._native.tables if len(table)]
 
     @property
@@ -212,6 +215,7 @@ class BatchTrainer:
         """A few iterations of the solver."""
         from scipy import optimize  # optional; checked by ``TrainerKind.needs``
 
+        # A correction keeps two vectors as long as the weights: 6 instead of scipy's 10 save memory.
         options = {"maxiter": self.ITERATIONS} | ({"maxcor": 6} if self._config.solver == "l-bfgs" else {})
         method = {"l-bfgs": "L-BFGS-B", "cg": "CG"}[self._config.solver]
         minimize: Any = optimize.minimize
@@ -268,4 +272,5 @@ class ExponentiatedGradientTrainer:
     @property
     def weights(self) -> npt.NDArray[np.float32]:
         """The current weights, as float32."""
+        # The solver keeps doubles, since w must stay consistent with the duals; parsing needs only float32.
         return self._native.weights.astype(np.float32)

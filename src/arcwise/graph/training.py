@@ -33,9 +33,11 @@ from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.scored import Decoding, decode_settings
 from arcwise.treebanks import Treebank
 
+# Three numbers are fitted, and every step of the search parses the sample.
 CALIBRATION_SENTENCES = 500
 HIGH_CALIBRATION_ERROR = 0.025
 """Calibration error of heads above which a probabilistic trainer is recommended."""
+# From the largest share down: the first that costs no LAS is taken.
 PRUNED_SHARES = (0.8, 0.7, 0.5, 0.3)
 PRUNING_COST = 0.0005
 """Weights are pruned only if development LAS falls by no more than this."""
@@ -118,6 +120,7 @@ def _train_with_C(
 ) -> GraphModel:
     progress.say(f"C = {C}")
     chosen = replace(config, C=C, try_C=())
+    # ThisProcess: the engine is already busy with the values of C.
     return _train_once(train, dev, doubts, chosen, threads, progress, distilled, ThisProcess())
 
 
@@ -246,17 +249,20 @@ def _train_once(
     assert best.weights is not None
     notes = learner.notes(best, progress)
     weights = np.ascontiguousarray(best.weights)
+    # Ctrl-C asks for the model now, so model selection and calibration are skipped.
     if data is not None and not best.interrupted:
         with interruptible(best, progress):
             candidates = decoding_candidates(config)
             scores = [data.attachment(learner.table, weights, candidate, threads) for candidate in candidates]
             decoding, best.score = choose_decoding(candidates, scores)
             say_decoding(progress, best.epoch, decoding, best.score, "dev")
+            # After the decoder is chosen, because the loss of LAS is measured with it.
             weights = _pruned(learner.table, data, weights, decoding, threads, progress)
     report = training_report(train, dev, notes, best) | counts | distillation_report(distilled)
     model = learner.model(weights, decoding, report)
     if dev is not None and not best.interrupted:
         with interruptible(best, progress):
+            # Calibration comes last, since pruning changes the scores.
             model = _calibrated(model, dev, doubts, threads, progress)
     return replace(model, report={**model.report, "interrupted": best.interrupted})
 
@@ -329,6 +335,7 @@ def _calibrated(
     from arcwise.graph.parser import GraphParser
     from arcwise.parsing.calibration import fit_temperatures, head_calibration_error, match_label_temperature
 
+    # Spread over the file, whose parts may be of different genres.
     sample = dev.spread(CALIBRATION_SENTENCES)
     likeliest = fit_temperatures(GraphParser(model), sample, threads=threads, steps=12)
     at = match_label_temperature([(likeliest.with_temperatures, sample)], likeliest.fitted, threads=threads)
@@ -358,6 +365,7 @@ def _completed(
     perceptron = config.for_trainer("perceptron", epochs=5)
     helper = GraphParser.train(partial_trees, config=perceptron, threads=threads)
     if helper.model.report["interrupted"]:
+        # There is no model yet that Ctrl-C could keep.
         raise KeyboardInterrupt
     filled = helper.parse(partial_trees, options=ParseOptions(keep=("head",)), threads=threads)
     labels = [
