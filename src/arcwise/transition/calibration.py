@@ -17,6 +17,7 @@ from arcwise.treebanks import Treebank
 GRID = np.geomspace(0.05, 500.0, 13)
 """Coarse grid of temperatures; a finer one between the neighbours of the best follows."""
 FINER = 5
+# A wrong head of confidence 1 would cost an infinite loss.
 _LEAST = 1e-3
 
 

@@ -63,6 +63,7 @@ def coverage(
         threads=threads,
     )
     nearest, has_nearest = covered.nearest, covered.found > 0
+    # A sentence without any derivable tree loses all its arcs.
     lost = np.repeat(~has_nearest, treebank.sentence_lengths)
     changed = np.flatnonzero((nearest != treebank.heads) | lost)
     return Coverage(system, covered.derivable > 0, has_nearest, nearest, changed)

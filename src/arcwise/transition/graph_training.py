@@ -81,11 +81,13 @@ def _evaluator(
 ) -> Callable[[Weights], DevScore]:
     """A function that computes unlabelled and labelled arc F1 on the development data."""
     gold = [set(graph) for graph in gold_graphs(dev, labels).graphs]
+    # A scorer of its own: the trainer's holds weights that are not averaged.
     scorer = make_scorer(config, system, len(labels), vocabulary)
     data = native.TransitionData(scorer, dev.layout, dev.data)
 
     def evaluate(weights: Weights) -> DevScore:
         scorer.set_weights(weights)
+        # Words of a graph may have several heads, the root among them, so the root is not restricted.
         result = native.transition_parse(scorer, data, beam=1, single_root=False)
         graphs = [set(graph) for graph in result.graphs]
         total = max(sum(map(len, gold)) + sum(map(len, graphs)), 1)

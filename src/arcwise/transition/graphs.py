@@ -57,6 +57,7 @@ def deps_column(graphs: Sequence[GraphArcs], lengths: Sequence[int], labels: Seq
     for graph, words in zip(graphs, lengths, strict=True):
         heads: dict[int, list[tuple[int, str]]] = {m: [] for m in range(1, words + 1)}
         for head, modifier, label in graph:
+            # DEPS has no unlabelled form.
             heads[modifier].append((head, labels[label] if labels else "dep"))
         column += [
             "|".join(f"{h}:{label}" for h, label in sorted(heads[m])) or "_" for m in range(1, words + 1)

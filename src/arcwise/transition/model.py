@@ -100,6 +100,8 @@ class TransitionModel(Packable):
         """The model as plain values."""
         header = {
             "config": to_dict(self.config),
+            # The whole system, not its name: the TOML file that defined it need not exist when the model is
+            # opened.
             "system": self.system.as_dict(),
             "labels": self.labels,
             "temperature": self.temperature,
@@ -123,6 +125,7 @@ class TransitionModel(Packable):
             system = system_from_dict(header["system"], where=packed.path)
             labels = tuple(str(label) for label in header["labels"])
             vocabulary = read_vocabulary(packed)
+            # The size follows from templates and bits; the file stores only non-zero weights.
             size = make_scorer(config, system, len(labels), vocabulary).weight_count
             return cls.build(
                 config,

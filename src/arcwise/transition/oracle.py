@@ -60,6 +60,7 @@ def derivation(system: TransitionSystem, heads: Tree | Sequence[int]) -> list[Mo
     ['left-arc 1 ← 2', 'shift', 'left-arc 2 ← 0']
     """
     tree = gold_heads(heads)
+    # The given tree decides how many roots there are.
     moves = start(system, len(tree) - 1, single_root=False).derivation(tree)
     return None if moves is None else [Move(*m) for m in moves]
 

@@ -41,6 +41,7 @@ from arcwise.treebanks import Treebank, as_treebank
 if TYPE_CHECKING:
     from typing import Self
 
+# Confidences are shares of the final beam; a beam of one would always be certain.
 _BEAM_FOR_MASS = 16
 
 

@@ -62,6 +62,7 @@ def derivable_trees(
         raise InputError(
             f"{treebank.source}: {system} can derive none of its trees, expected some to learn from"
         )
+    # Skipped sentences keep their heads, so that word indices stay those of the treebank.
     all_heads = np.array(treebank.heads, np.int32)
     all_heads[words] = changed
     return DerivableTrees(all_heads, np.flatnonzero(complete)[usable], notes)
@@ -76,9 +77,11 @@ def _projectivised(
     threads: int,
 ) -> tuple[Heads, npt.NDArray[np.bool_]]:
     """Projectivise underivable trees with the fewest changed heads; also returns which are derivable now."""
+    # Derivable trees stay as they are, though some of them may be non-projective.
     projective = np.where(
         np.repeat(derivable, np.diff(starts)), heads, projectivise_heads(heads, starts)
     ).astype(np.int32)
+    # Asked again: a projective tree can still be out of the system's reach.
     now = native.transition_coverage_batch(
         system.native, single_root=single_root, heads=projective, sentence_words=starts, threads=threads
     )

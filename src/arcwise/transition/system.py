@@ -96,6 +96,7 @@ class TransitionSystem:
     root: RootSide = "right"
     start: int | None = None
     many_heads: bool = False
+    # Systems with the same parameters are equal, whatever they are called.
     name: str = field(default="custom", compare=False)
 
     def __post_init__(self) -> None:
@@ -110,6 +111,7 @@ class TransitionSystem:
         self._check_builds_trees()
 
     def __getstate__(self) -> dict[str, Any]:
+        # Fields only: the cached native system does not pickle.
         return {option.name: getattr(self, option.name) for option in fields(self)}
 
     def _check_terminates(self) -> None:
@@ -127,6 +129,7 @@ class TransitionSystem:
                 f"transitions: no tree can be built, since the root on the {self.root} needs a {needed} to "
                 "take a word"
             )
+        # Up to four words only: the number of trees grows exponentially.
         for words in range(1, 5):
             if not len(native.transition_trees(self.native, words, False)):
                 raise InputError(
@@ -158,6 +161,7 @@ class TransitionSystem:
     def native(self) -> native.TransitionSystem:
         """The native system."""
         return native.TransitionSystem(
+            # Native code writes unbounded as 0.
             capacity=self.capacity or 0,
             max_distance=self.max_distance or 0,
             start=self.start or self.capacity or 0,

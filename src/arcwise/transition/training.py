@@ -37,6 +37,7 @@ from arcwise.transition.preparation import DerivableTrees, derivable_trees
 from arcwise.transition.system import TransitionSystem
 from arcwise.treebanks import Treebank
 
+# Each of 20 temperatures parses the sample with a beam of at least 16.
 CALIBRATION_SENTENCES = 300
 MIN_TARGET = 0.01
 """Soft targets below this probability do not change any move; dropping them saves time."""
@@ -74,10 +75,12 @@ class TransitionTrainer:
         """One pass over the sentences; returns the number of updates."""
         updates = 0
         if self._config.effective_update != "local" and number == self._config.warm_epochs + 1:
+            # Averages count from the beam on: the greedy warm-up optimises for another search.
             self._restart_averages()
         chosen = self._sentences[order]
         for first in range(0, len(chosen), _PIECE):
             piece = np.ascontiguousarray(chosen[first : first + _PIECE])
+            # Not in the first epoch, in which the parser's own moves are close to random.
             updates += self._trainer.learn(number, piece, explore=number > 1)
             advance(len(piece))
         return {"updates": updates}
@@ -135,6 +138,7 @@ def train_model(
     if isinstance(chosen, Folds):
         return _cross_validated(train, chosen, config, train_once, threads, progress, distilled, engine)
     model = train_once(train, chosen, config, progress=progress, distilled=distilled, engine=engine)
+    # DAG systems have no confidences to calibrate.
     if chosen is None or system.many_heads or model.report["interrupted"]:
         return model
     sample = chosen.spread(CALIBRATION_SENTENCES)
@@ -237,6 +241,7 @@ def _train_trees(
     labels, vocabulary, prepared = learner.labels, learner.vocabulary, learner.prepared
     for note in prepared.notes:
         progress.say(note)
+    # Workers build trainers from picklable inputs, because native objects do not travel.
     part_trainer = partial(_part_trainer, train, config, system, distilled)
     with _trainer(learner, part_trainer, engine, threads) as trainer:
         best = fit(
@@ -333,6 +338,7 @@ def _evaluator(
     """A function that scores weights on the development data."""
     if not (dev.heads >= 0).any():
         raise InputError(f"{dev.source}: has no heads, expected gold trees")
+    # A scorer of its own: evaluation sets averaged weights, and the trainer's must keep the current ones.
     scorer = make_scorer(config, system, len(labels), vocabulary)
     data = native.TransitionData(scorer, dev.layout, dev.data)
     gold = GoldTrees.of(dev, labels)
