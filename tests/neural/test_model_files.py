@@ -133,13 +133,13 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "no networks": (_set("members", 0), "members"),
     "another shape": (
         _array(ARC, lambda a: a[:, :-1]),
-        r"array 'arc.product' has the shape \(7, 6\), expected \(7, 7\)",
+        r"array 'arc.product' has shape \(7, 6\), expected \(7, 7\)",
     ),
-    "fewer labels": (lambda header, arrays: header["labels"].pop(), "array 'label.product' has the shape"),
-    "nan": (_array(ARC, lambda a: _with(a, np.nan)), "array 'arc.product' has numbers that are not finite"),
+    "fewer labels": (lambda header, arrays: header["labels"].pop(), "array 'label.product' has shape"),
+    "nan": (_array(ARC, lambda a: _with(a, np.nan)), "array 'arc.product' has values that are not finite"),
     "inf": (
         _array("member.0.table.0", lambda a: _with(a, np.inf)),
-        "'table.0' has numbers that are not finite",
+        "'table.0' has values that are not finite",
     ),
     "whole numbers": (_array(ARC, lambda a: a.astype(np.int64)), "arc.product"),
     "float64": (_array(ARC, lambda a: a.astype(np.float64)), ""),

@@ -58,9 +58,9 @@ def test_each_array_is_checked(shape: NetworkShape, damage: str) -> None:
                 message = rf"m: has no array '{name}'"
             case "shape":
                 arrays[name] = arrays[name][..., None]
-                message = rf"m: array '{name}' has the shape .*, expected "
+                message = rf"m: array '{name}' has shape .*, expected "
             case _:
                 arrays[name].flat[-1] = float(damage)
-                message = rf"m: array '{name}' has numbers that are not finite"
+                message = rf"m: array '{name}' has values that are not finite"
         with pytest.raises(ModelError, match=message):
             shape.check(arrays, "m")

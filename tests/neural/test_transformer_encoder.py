@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arcwise.neural.pieces import MOST, WordPieces, windows
+from arcwise.neural.pieces import MAX_PIECES, WordPieces, windows
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import small_treebank
 from neural.tiny_transformer import POSITIONS, WIDTH, byte_pieces, make_folder, torch, word_pieces
@@ -131,7 +131,7 @@ def test_word_pieces() -> None:
     assert pieces.special == ((2,), (3,))
     assert pieces.room == POSITIONS - 2
     assert len(pieces.of("singing" * 50)) == pieces.room
-    assert len(WordPieces(word_pieces().to_str(), 512).of("singing" * 50)) == MOST
+    assert len(WordPieces(word_pieces().to_str(), 512).of("singing" * 50)) == MAX_PIECES
 
 
 def test_bytes_have_a_space_before_each_word() -> None:

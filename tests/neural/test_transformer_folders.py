@@ -54,24 +54,24 @@ WORDS = "embeddings.word_embeddings.weight"
 DAMAGE: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no config": (lambda f: (f / "config.json").unlink(), "has no config.json"),
     "config of a list": (lambda f: (f / "config.json").write_text("[]"), "config.json is a list"),
-    "no JSON": (lambda f: (f / "config.json").write_text("{"), "config.json is no JSON"),
+    "no JSON": (lambda f: (f / "config.json").write_text("{"), "config.json is not valid JSON"),
     "no kind": (lambda f: (f / "config.json").write_text("{}"), "config.json has no model_type"),
-    "unknown kind": (lambda f: _settings(f, model_type="martian"), "is no transformer that can be read"),
-    "a decoder too": (lambda f: _settings(f, is_encoder_decoder=True), "an encoder and a decoder"),
+    "unknown kind": (lambda f: _settings(f, model_type="martian"), "cannot be read as a transformer"),
+    "a decoder too": (lambda f: _settings(f, is_encoder_decoder=True), "has an encoder and a decoder"),
     "no weights": (lambda f: (f / "model.safetensors").unlink(), "has no model.safetensors\n"),
-    "a pickle": (_as_pickle, "a pickle (.bin), which may run any code and is not read"),
+    "a pickle": (_as_pickle, "a pickle (.bin), which arcwise does not load because it may run code"),
     "weights cut off": (
         lambda f: (f / "model.safetensors").write_bytes((f / "model.safetensors").read_bytes()[:99]),
-        "is no transformer that can be read",
+        "cannot be read as a transformer",
     ),
-    "weights missing": (lambda f: _weights(f, lambda a: a.pop(WORDS)), f"has no weights '{WORDS}'"),
+    "weights missing": (lambda f: _weights(f, lambda a: a.pop(WORDS)), f"the weights '{WORDS}' are missing"),
     "weights of another size": (
         lambda f: _weights(f, lambda a: a.update({WORDS: a[WORDS][:9]})),
         f"'{WORDS}'",
     ),
     "weights not finite": (
         lambda f: _weights(f, lambda a: a.update({WORDS: a[WORDS] * np.float32("inf")})),
-        "has weights that are not finite",
+        "some weights are not finite",
     ),
     "no tokenizer": (lambda f: (f / "tokenizer.json").unlink(), "has no tokenizer.json: save its tokenizer"),
     "slow tokenizer": (
@@ -80,12 +80,12 @@ DAMAGE: dict[str, tuple[Callable[[Path], Any], str]] = {
     ),
     "no tokenizer inside": (
         lambda f: (f / "tokenizer.json").write_text("{}"),
-        "tokenizer.json is not understood",
+        "tokenizer.json is not a valid tokenizer",
     ),
-    "tokenizer of another": (_larger_vocabulary, "pieces, but the transformer knows"),
+    "tokenizer of another": (_larger_vocabulary, "pieces, but the transformer has embeddings for"),
     "no room": (
         lambda f: (f / "tokenizer_config.json").write_text('{"model_max_length": 2}'),
-        "takes 2 pieces at once, 2 of them special: no room for a word",
+        "the window of 2 pieces has 2 special ones and no room for words",
     ),
 }
 
@@ -105,7 +105,7 @@ def test_a_damaged_folder(damage: str, tmp_path: Path, capfd: pytest.CaptureFixt
     "options, message",
     [
         (["--encoder", "{}/none"], "--encoder: {}/none: no such folder, expected a folder with config.json"),
-        (["--encoder", "{}/t.conllu"], "--encoder: {}/t.conllu: a file, expected a folder"),
+        (["--encoder", "{}/t.conllu"], "--encoder: {}/t.conllu: is a file, expected a folder"),
         (["--encoder", ""], "--encoder: found '', expected a folder name"),
     ],
 )

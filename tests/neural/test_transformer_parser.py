@@ -294,7 +294,7 @@ def test_a_damaged_file(learned: NeuralParser, tmp_path: Path) -> None:
     name = "member.0.transformer.model.embeddings.word_embeddings.weight"
     for change, told in (
         (lambda a: a.pop(name), "has no array 'transformer.model.embeddings.word_embeddings.weight'"),
-        (lambda a: a.update({name: a[name][:3]}), "has the shape"),
+        (lambda a: a.update({name: a[name][:3]}), "has shape"),
         (lambda a: a.update({name: a[name] * np.float32("nan")}), "not finite"),
         (lambda a: a.pop("tokenizer"), "has no array 'tokenizer'"),
     ):

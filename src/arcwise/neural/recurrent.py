@@ -1,4 +1,4 @@
-"""``RecurrentEncoder``: tables of vectors and a bidirectional LSTM, in PyTorch."""
+"""``RecurrentEncoder``: embeddings and a bidirectional LSTM, in PyTorch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from arcwise.neural.shape import NetworkShape
 
 
 class RecurrentEncoder(nn.Module):
-    """What a network sees of a word, each by a table of vectors, and layers of LSTMs over them (Kiperwasser & Goldberg 2016)."""
+    """Concatenated embeddings of each word's atoms, then LSTM layers (Kiperwasser & Goldberg 2016)."""
 
     def __init__(self, shape: NetworkShape) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class RecurrentEncoder(nn.Module):
         )
 
     def start(self) -> None:
-        """First weights: orthogonal matrices, a bias of 1 for the forget gates."""
+        """Initialize the weights: orthogonal matrices, a bias of 1 for the forget gates."""
         for table in self.tables:
             nn.init.normal_(table, std=0.5)
         for name, weight in self.layers.named_parameters():
@@ -38,42 +38,47 @@ class RecurrentEncoder(nn.Module):
                     nn.init.orthogonal_(gate)
             else:
                 weight.data.zero_()
+                # torch adds two biases, bias_ih and bias_hh; gates are ordered input, forget, cell, output.
                 if "bias_ih" in name:
                     weight.data[self.shape.hidden : 2 * self.shape.hidden] = 1
 
     def forward(self, rows: Tensor, batch: Batch, drops: Dropout | None = None) -> Tensor:
-        """(N, 2H): the output of the last layer, ``rows`` (N, atoms) being those of the batch's positions."""
+        """Encode the batch's positions, ``rows`` (N, atoms), into the last layer's output (N, 2H)."""
         parts = []
         for place, table in enumerate(self.tables):
-            own = rows[:, place]
+            codes = rows[:, place]
             if drops is not None and drops.inputs[place] > 0:
-                lost = torch.rand(len(own), device=own.device) < drops.inputs[place]
-                own = own.masked_fill(lost & (own != ROOT), UNKNOWN)
-            parts.append(embedding(own, table))
+                dropped = torch.rand(len(codes), device=codes.device) < drops.inputs[place]
+                codes = codes.masked_fill(dropped & (codes != ROOT), UNKNOWN)
+            parts.append(embedding(codes, table))
         states = apply_dropout(torch.cat(parts, 1), batch, drops)
         for layer in self.layers:
-            states = apply_dropout(_through(layer, states, batch), batch, drops)
+            states = apply_dropout(_run_layer(layer, states, batch), batch, drops)
         return states
 
     def flatten(self) -> None:
-        """Put the weights of each layer into one stretch of memory, as a GPU wants them."""
+        """Make the weights of each layer contiguous in memory, as cuDNN requires for speed."""
         for layer in self.layers:
             layer.flatten_parameters()  # type: ignore[operator]
 
     def parameter_of(self) -> dict[str, Sequence[Any]]:
-        """Name of an array (``NetworkShape``) → the parameters whose sum it is."""
-        found: dict[str, Sequence[Any]] = {f"table.{i}": (table,) for i, table in enumerate(self.tables)}
+        """Map each array name of ``NetworkShape`` to the parameters whose sum it is."""
+        parameters: dict[str, Sequence[Any]] = {f"table.{i}": (table,) for i, table in enumerate(self.tables)}
         for number, layer in enumerate(self.layers):
             for direction, end in (("forward", "_l0"), ("backward", "_l0_reverse")):
                 name = f"layer.{number}.{direction}"
-                found[f"{name}.input"] = (getattr(layer, f"weight_ih{end}"),)
-                found[f"{name}.recurrent"] = (getattr(layer, f"weight_hh{end}"),)
-                found[f"{name}.bias"] = (getattr(layer, f"bias_ih{end}"), getattr(layer, f"bias_hh{end}"))
-        return found
+                parameters[f"{name}.input"] = (getattr(layer, f"weight_ih{end}"),)
+                parameters[f"{name}.recurrent"] = (getattr(layer, f"weight_hh{end}"),)
+                parameters[f"{name}.bias"] = (
+                    getattr(layer, f"bias_ih{end}"),
+                    getattr(layer, f"bias_hh{end}"),
+                )
+        return parameters
 
 
-def _through(layer: Any, states: Tensor, batch: Batch) -> Tensor:
-    """(N, 2H): what a layer of LSTMs makes of the positions."""
+def _run_layer(layer: Any, states: Tensor, batch: Batch) -> Tensor:
+    """Run a bidirectional LSTM layer over packed positions: (N, 2H)."""
+    # On the CPU the backward pass of torch's packed LSTM is slow; see ``packed_lstm``.
     if states.device.type == "cpu":
         return packed_lstm(layer, states, batch.counts.tolist())
     output, _ = layer(PackedSequence(states, batch.counts))

@@ -1,4 +1,4 @@
-"""``NetworkShape``: the sizes of a network, and the names and shapes of its arrays."""
+"""``NetworkShape``: the layer sizes of a network, and the names and shapes of its arrays."""
 
 from __future__ import annotations
 
@@ -13,33 +13,32 @@ from arcwise.errors import ModelError
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 SCALE = ".scale"
-"""The scales of the rows of an 8-bit array have its name and this."""
+"""Suffix of the array with the row scales of an 8-bit array."""
+TRANSFORMER = "transformer.model."
+"""Prefix of the arrays of a transformer, followed by the library's own names."""
 _QUANTISED = ("table.", ".input", ".recurrent", ".weight", "label.product")
-"""Arrays of which 8 bits may be kept, one scale a row, begin or end so; the others are small."""
+"""Name prefixes and suffixes of arrays that may be quantized to 8 bits; the rest are small."""
 
 
 def may_be_8_bit(name: str) -> bool:
-    """Whether an array of that name may be kept in 8 bits."""
+    """Tell whether the array of this name may be quantized to 8 bits."""
     return name.startswith(_QUANTISED) or name.endswith(_QUANTISED)
-
-
-TRANSFORMER = "transformer.model."
-"""The arrays of a transformer, by the names that it gives them, begin so."""
 
 
 @dataclass(frozen=True)
 class NetworkShape:
-    """The sizes of a network: tables of vectors → a bidirectional LSTM, or a transformer → heads, labels, tags by bilinear products.
+    """Layer sizes of a network.
 
-    Its arrays have the names that ``native.NeuralNetwork`` wants; what is done with them stands in
-    ``native/kernels/neural/neural_network.hpp``.
+    Embedding tables and a bidirectional LSTM, or a transformer, encode the words; biaffine layers score
+    heads and labels, linear layers tags. The arrays have the names that ``native.NeuralNetwork`` expects;
+    ``native/kernels/neural/neural_network.hpp`` documents their use.
 
     >>> NetworkShape(((5, 4),), layers=1, hidden=2, arc_size=3).arrays["layer.0.forward.input"]
     (8, 4)
     """
 
     tables: tuple[tuple[int, int], ...]
-    """Rows and columns of each table."""
+    """Rows and columns of each embedding table."""
     layers: int
     hidden: int
     arc_size: int
@@ -47,25 +46,25 @@ class NetworkShape:
     labels: int = 0
     clusters: int = 1
     tags: tuple[int, ...] = ()
-    """How many values each tag that is learned has."""
+    """Number of values of each predicted tag."""
     transformer_width: int = 0
-    """Numbers in the states of the transformer that is the encoder; 0: a bidirectional LSTM is."""
+    """Hidden size of the transformer; 0 if the encoder is a bidirectional LSTM."""
     transformer: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    """Names and shapes of the transformer's own arrays."""
+    """Names and shapes of the transformer's arrays."""
 
     @property
     def input_size(self) -> int:
-        """Numbers in the vector of a word."""
+        """Size of a word's input vector: its embeddings concatenated."""
         return sum(columns for _, columns in self.tables)
 
     @property
     def width(self) -> int:
-        """Numbers in the state of a position."""
+        """Size of the encoder's hidden states."""
         return self.transformer_width or 2 * self.hidden
 
     @property
     def states(self) -> int:
-        """States of an arc: labels, in each of their clusters."""
+        """Number of states of an arc: labels × latent clusters."""
         return self.labels * self.clusters
 
     @property
@@ -104,20 +103,20 @@ class NetworkShape:
             yield f"tag.{place}.bias", (values,)
 
     def flat(self, arrays: Arrays) -> npt.NDArray[np.float32]:
-        """All numbers one after the other."""
+        """Concatenate all arrays into a vector."""
         return np.concatenate([np.asarray(arrays[name], np.float32).ravel() for name in self.arrays])
 
     def split(self, flat: npt.NDArray[np.float32]) -> dict[str, npt.NDArray[np.float32]]:
-        """``flat`` as arrays again."""
-        found, start = {}, 0
+        """Split a vector made by ``flat`` into arrays again."""
+        arrays, start = {}, 0
         for name, shape in self.arrays.items():
             size = int(np.prod(shape))
-            found[name] = flat[start : start + size].reshape(shape)
+            arrays[name] = flat[start : start + size].reshape(shape)
             start += size
-        return found
+        return arrays
 
     def check(self, arrays: Arrays, where: str) -> None:
-        """``ModelError`` that names the first array that is missing, of another shape or kind of numbers, or not finite."""
+        """Raise ``ModelError`` if an array is missing, misshapen, not finite or of a wrong dtype."""
         for name, shape in self.arrays.items():
             _check(arrays, name, shape, where, may_be_8_bit=may_be_8_bit(name))
             if arrays[name].dtype == np.int8:
@@ -131,8 +130,8 @@ def _check(
         raise ModelError(f"{where}: has no array {name!r}; the file is damaged")
     values = arrays[name]
     if values.shape != shape:
-        raise ModelError(f"{where}: array {name!r} has the shape {values.shape}, expected {shape}")
+        raise ModelError(f"{where}: array {name!r} has shape {values.shape}, expected {shape}")
     if values.dtype != np.float32 and not (may_be_8_bit and values.dtype == np.int8):
-        raise ModelError(f"{where}: array {name!r} has numbers of type {values.dtype}, expected float32")
+        raise ModelError(f"{where}: array {name!r} has dtype {values.dtype}, expected float32")
     if not np.isfinite(values).all():
-        raise ModelError(f"{where}: array {name!r} has numbers that are not finite")
+        raise ModelError(f"{where}: array {name!r} has values that are not finite")

@@ -1,4 +1,7 @@
-"""Tags that a network learns beside the trees: UPOS, XPOS, each attribute of FEATS, lemma scripts; as numbers and back."""
+"""Tags that a network predicts jointly with trees, encoded as integers.
+
+These are UPOS, XPOS, each attribute of FEATS, and lemma scripts.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +22,17 @@ Codes = npt.NDArray[np.int32]
 _FEATS = "feats."
 _LEMMA = "lemma"
 NO_VALUE = ""
-"""The value of an attribute that a word does not have."""
+"""Value of a FEATS attribute for a word that lacks it."""
 RARE_SCRIPT = 1
-"""Lemma scripts that training has at most so often are not learned: they are of single words."""
+"""Lemma scripts with at most this many occurrences are not learned: they describe single words."""
 
 
 @dataclass(frozen=True)
 class PredictedTags:
-    """Training and development data with predicted tags, the same sentences as the gold data.
+    """Training and development data with predicted tags, sentence for sentence as in the gold data.
 
-    A network trained on gold tags trusts them too much; these are as good as the tags it will get when it parses.
+    A network trained on gold tags relies on them too much; predicted tags are of the quality that it will
+    see when it parses.
     """
 
     train: Treebank
@@ -37,8 +41,10 @@ class PredictedTags:
 
 @dataclass(frozen=True)
 class TagAlphabets:
-    """What is learned: ``upos``, ``xpos``, ``feats.Case`` (one for each attribute) and ``lemma``, and the values of each; those of lemmas
-    are scripts that make them from forms.
+    """Names and values of the predicted tags.
+
+    The names are ``upos``, ``xpos``, ``feats.Case`` and so on (one per attribute), and ``lemma``, whose
+    values are scripts that turn forms into lemmas.
 
     >>> row = "1\\tBirds\\tbird\\tNOUN\\t_\\tNumber=Plur\\t0\\troot\\t_\\t_\\n\\n"
     >>> tags = TagAlphabets.learn(Treebank.from_string(row), ("upos", "feats"))
@@ -51,47 +57,47 @@ class TagAlphabets:
 
     @classmethod
     def learn(cls, treebank: Treebank, columns: Sequence[str]) -> TagAlphabets:
-        """The values that the columns have in a treebank; a column without any is left out."""
+        """Collect the values of the columns in a treebank; columns without values are left out."""
         names: list[str] = []
         values: list[tuple[str, ...]] = []
         for column in columns:
-            own = Coded.of(treebank.column(column)).strings
+            strings = Coded.of(treebank.column(column)).strings
             if column == _LEMMA:
-                if scripts := _scripts_learned(treebank):
+                if scripts := _frequent_scripts(treebank):
                     names.append(column)
                     values.append(scripts)
             elif column == "feats":
-                found: dict[str, set[str]] = {}
-                for bundle in own:
+                by_attribute: dict[str, set[str]] = {}
+                for bundle in strings:
                     for attribute, value in split_pairs(bundle):
-                        found.setdefault(attribute, set()).add(value)
-                for attribute in sorted(found, key=_order):
+                        by_attribute.setdefault(attribute, set()).add(value)
+                for attribute in sorted(by_attribute, key=_attribute_order):
                     names.append(f"{_FEATS}{attribute}")
-                    values.append((NO_VALUE, *sorted(found[attribute])))
-            elif set(own) - {"_"}:
+                    values.append((NO_VALUE, *sorted(by_attribute[attribute])))
+            elif set(strings) - {"_"}:
                 names.append(column)
-                values.append(tuple(sorted(own)))
+                values.append(tuple(sorted(strings)))
         return cls(tuple(names), tuple(values))
 
     @classmethod
     def read(cls, header: Mapping[str, Any]) -> TagAlphabets:
-        """From a model file; ``ValueError`` if names and values do not fit."""
+        """Read the alphabets from a model file; ``ValueError`` if names and values do not match."""
         names = tuple(str(name) for name in header["names"])
-        values = tuple(tuple(str(value) for value in own) for own in header["values"])
+        values = tuple(tuple(str(value) for value in tag_values) for tag_values in header["values"])
         if len(names) != len(values) or not all(values):
-            raise ValueError(f"tags: found values of {len(values)}, expected some of each of {len(names)}")
+            raise ValueError(f"tags: {len(names)} names but {len(values)} lists of values, or an empty list")
         for script in dict(zip(names, values, strict=True)).get(_LEMMA, ()):
-            read_script(script)
+            read_script(script)  # raises ValueError for a damaged script
         return cls(names, values)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are learned."""
+        """The predicted columns."""
         return tuple(dict.fromkeys(name.split(".")[0] for name in self.names))
 
     def codes(self, treebank: Treebank) -> list[Codes]:
-        """For each name the number of each word's value, -1 where the alphabet has it not."""
-        found = []
+        """Encode the words' values, one array per tag; -1 for values outside the alphabet."""
+        by_tag = []
         for name, values in zip(self.names, self.values, strict=True):
             numbers = {value: number for number, value in enumerate(values)}
             column = name.split(".")[0]
@@ -103,63 +109,64 @@ class TagAlphabets:
                 ]
             else:
                 of_string = [numbers.get(value, -1) for value in coded.strings]
-            found.append(np.array(of_string, np.int32)[coded.codes])
-        return found
+            by_tag.append(np.array(of_string, np.int32)[coded.codes])
+        return by_tag
 
     def annotations(self, treebank: Treebank, codes: Sequence[Codes]) -> dict[str, Coded]:
-        """The columns of the words of a treebank, from the numbers of their values."""
-        found: dict[str, Coded] = {}
+        """Decode the words' values into columns of the treebank."""
+        columns: dict[str, Coded] = {}
         features = [place for place, name in enumerate(self.names) if name.startswith(_FEATS)]
         for place, name in enumerate(self.names):
             if name == _LEMMA:
-                found[name] = lemmas_by(treebank, codes[place], _scripts_made(self.values[place]))
+                columns[name] = lemmas_by(treebank, codes[place], _native_scripts(self.values[place]))
             elif place not in features:
-                found[name] = Coded(codes[place], list(self.values[place]))
+                columns[name] = Coded(codes[place], list(self.values[place]))
         if features:
-            kinds = _numbered([codes[p] for p in features], [len(self.values[p]) for p in features])
-            _, first, of_word = np.unique(kinds, return_index=True, return_inverse=True)
-            own = np.stack([codes[p] for p in features], 1)[first]
-            strings = [self._bundle(features, kind) for kind in own.tolist()]
-            found["feats"] = Coded(of_word.astype(np.int32).ravel(), strings)
-        return found
+            # Format each distinct combination once: a treebank has far fewer of them than words.
+            keys = _combined([codes[p] for p in features], [len(self.values[p]) for p in features])
+            _, first, of_word = np.unique(keys, return_index=True, return_inverse=True)
+            combinations = np.stack([codes[p] for p in features], 1)[first]
+            strings = [self._bundle(features, combination) for combination in combinations.tolist()]
+            columns["feats"] = Coded(of_word.astype(np.int32).ravel(), strings)
+        return columns
 
-    def _bundle(self, features: Sequence[int], kind: Sequence[int]) -> str:
+    def _bundle(self, features: Sequence[int], combination: Sequence[int]) -> str:
         pairs = [
             f"{self.names[place].removeprefix(_FEATS)}={self.values[place][code]}"
-            for place, code in zip(features, kind, strict=True)
+            for place, code in zip(features, combination, strict=True)
             if self.values[place][code] != NO_VALUE
         ]
         return "|".join(pairs) or "_"
 
 
 @lru_cache(maxsize=8)
-def _scripts_made(texts: tuple[str, ...]) -> native.LemmaScripts:
+def _native_scripts(texts: tuple[str, ...]) -> native.LemmaScripts:
     return native.LemmaScripts([read_script(text) for text in texts])
 
 
-def _scripts_learned(treebank: Treebank) -> tuple[str, ...]:
-    """The lemma scripts that are worth learning; none where the treebank has no lemmas."""
+def _frequent_scripts(treebank: Treebank) -> tuple[str, ...]:
+    """The lemma scripts that are frequent enough to learn; none if the treebank has no lemmas."""
     coded = scripts_of(treebank)
-    often = np.bincount(coded.codes, minlength=len(coded.strings)) > RARE_SCRIPT
-    found = sorted(script for script, is_often in zip(coded.strings, often, strict=True) if is_often)
-    return () if found in ([], [script_text(NO_LEMMA)]) else tuple(found)
+    frequent = np.bincount(coded.codes, minlength=len(coded.strings)) > RARE_SCRIPT
+    scripts = sorted(script for script, keep in zip(coded.strings, frequent, strict=True) if keep)
+    return () if scripts in ([], [script_text(NO_LEMMA)]) else tuple(scripts)
 
 
-def _numbered(codes: Sequence[Codes], sizes: Sequence[int]) -> npt.NDArray[np.int64]:
-    """A number for each word, the same where all codes are: attribute by attribute, put together before there are too many.
+def _combined(codes: Sequence[Codes], sizes: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Combine the codes of each word into a key that is equal only for equal combinations.
 
-    >>> _numbered([np.array([0, 1, 0]), np.array([2, 2, 2])], [2, 3]).tolist()
+    >>> _combined([np.array([0, 1, 0]), np.array([2, 2, 2])], [2, 3]).tolist()
     [2, 5, 2]
     """
-    found, most = np.zeros(len(codes[0]), np.int64), 1
-    for own, size in zip(codes, sizes, strict=True):
-        if most > 2**62 // size:
-            found = np.unique(found, return_inverse=True)[1].astype(np.int64)
-            most = len(found)
-        found, most = found * size + own, most * size
-    return found
+    keys, bound = np.zeros(len(codes[0]), np.int64), 1
+    for attribute_codes, size in zip(codes, sizes, strict=True):
+        if bound > 2**62 // size:  # renumber before the next product would overflow int64
+            keys = np.unique(keys, return_inverse=True)[1].astype(np.int64)
+            bound = len(keys)
+        keys, bound = keys * size + attribute_codes, bound * size
+    return keys
 
 
-def _order(attribute: str) -> tuple[str, str]:
-    """As CoNLL-U orders attributes: case does not count."""
+def _attribute_order(attribute: str) -> tuple[str, str]:
+    """Sort key of attributes as in CoNLL-U: case-insensitive."""
     return attribute.lower(), attribute

@@ -1,4 +1,4 @@
-"""``NetworkTrainer``: passes over the data with AdamW, averaged weights, and the parse of development data while training."""
+"""``NetworkTrainer``: training epochs with AdamW, EMA weights and parsing of the development data."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from arcwise.torch import TreeCRF
 
 _DETERMINISTIC: Any = torch.utils.deterministic  # a module with properties, which type checkers do not see
 _FLOOR = 0.01
-"""The learning rate at the end, as a share of its highest."""
+"""Final learning rate as a fraction of the peak."""
 _BETAS = (0.9, 0.95)
 _PARSED_WORDS = 20_000
-"""Words of a batch that is parsed."""
+"""Words per batch when parsing."""
 
 
 class NetworkTrainer:
-    """Trains a network; ``learning.training.fit`` runs it."""
+    """Trainer of a single network, driven by ``learning.training.fit``."""
 
     finished = False
 
@@ -61,18 +61,18 @@ class NetworkTrainer:
             weight_decay=config.weight_decay,
             fused=data.device.type == "cuda",
         )
-        self._drops = Dropout(tuple(_share(config, atom) for atom in atoms), config.dropout)
-        alone = config.objective == "head-by-head" or (
+        self._drops = Dropout(tuple(_input_dropout(config, atom) for atom in atoms), config.dropout)
+        # These objectives score labels of gold arcs only (see ``tree_loss``), so that a batch needs memory
+        # for one score per arc; the others need one per arc and label.
+        gold_arcs_only = config.objective == "head-by-head" or (
             config.objective == "likelihood" and data.heads_with_labels
         )
-        self._states = 1 if alone and data.soft_targets is None else max(shape.states, 1)
+        self._states = 1 if gold_arcs_only and data.soft_targets is None else max(shape.states, 1)
         self._steps = config.epochs * sum(1 for _ in data.batches(config.batch_words, states=self._states))
         self.step = 0
 
-    # ---- training
-
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
-        """One pass; the mean loss of a word."""
+        """Train for an epoch; return the mean loss per word."""
         self.network.train()
         total, words = torch.zeros((), dtype=torch.float64, device=self._data.device), 0
         for sentences in self._data.batches(self._words, order, states=self._states):
@@ -85,6 +85,7 @@ class NetworkTrainer:
         batch = self._data.batch(sentences)
         hidden = self.network.hidden(self._data.rows[batch.positions], batch, self._drops)
         of_trees = sentence_losses(self.network, hidden, self._data, batch, self._config)
+        # A partial annotation that no tree of the class satisfies has an infinite loss: skip the sentence.
         loss = torch.where(of_trees.isfinite(), of_trees, 0.0).sum()
         for of_tags in tag_losses(self.network, hidden, self._data, batch):
             loss = loss + of_tags
@@ -92,25 +93,28 @@ class NetworkTrainer:
         mean.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self._parameters, self._config.gradient_norm)
         for group in self._optimizer.param_groups:
-            group["lr"] = group["highest"] * self._rate()
+            group["lr"] = group["peak_rate"] * self._schedule()
         self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
         self.step += 1
-        kept = min(self._config.average, self.step / (self.step + 10))
+        # A smaller decay in the first steps, so that the EMA forgets the initial weights quickly.
+        decay = min(self._config.average, self.step / (self.step + 10))
         with torch.no_grad():
-            torch._foreach_lerp_(self._averages, self._parameters, 1 - kept)
+            torch._foreach_lerp_(self._averages, self._parameters, 1 - decay)
         return loss.detach()
 
     def _groups(self) -> list[dict[str, Any]]:
-        """The parameters of a transformer, which have learned before, and the others: each with its highest learning rate."""
+        """Optimizer groups with their peak learning rates; pretrained weights have a rate of their own."""
         named = self.network.encoder.parameter_of().items()
-        own = {p for name, parts in named if name.startswith(TRANSFORMER) for p in parts}
+        pretrained = {p for name, parts in named if name.startswith(TRANSFORMER) for p in parts}
         rates = ((self._config.learning_rate, False), (self._config.encoder_rate, True))
-        parts = [([p for p in self._parameters if (p in own) is inside], rate) for rate, inside in rates]
-        return [{"params": part, "highest": rate} for part, rate in parts if part]
+        groups = [
+            ([p for p in self._parameters if (p in pretrained) is inside], rate) for rate, inside in rates
+        ]
+        return [{"params": group, "peak_rate": rate} for group, rate in groups if group]
 
-    def _rate(self) -> float:
-        """As a share of the highest: up in a straight line, then down as half a cosine."""
+    def _schedule(self) -> float:
+        """Learning rate as a fraction of the peak: linear warm-up, then cosine decay."""
         warm = min(self._config.warm_up, self._steps // 5)
         if self.step < warm:
             return (self.step + 1) / warm
@@ -124,14 +128,12 @@ class NetworkTrainer:
 
     @property
     def weights(self) -> Weights:
-        """The averaged weights, flat."""
+        """The EMA weights, flat."""
         return self.average.shape.flat(self.average.arrays())
-
-    # ---- parsing while training
 
     @torch.no_grad()
     def parse(self, data: Data, *, minimum_risk: bool = True) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Heads and labels by the averaged weights, flat over the words of ``data``."""
+        """Predict heads and labels with the EMA weights, flat over the words of ``data``."""
         self.average.eval()
         heads = torch.full_like(data.heads, -1)
         labels = torch.full_like(data.heads, -1)
@@ -141,22 +143,20 @@ class NetworkTrainer:
             batch = data.batch(sentences)
             hidden = self.average.hidden(data.rows[batch.positions], batch)
             arcs = self.average.arcs(hidden)
-            if states > 1:  # the best tree is that with its best labels
+            if states > 1:  # the score of an arc in the best tree includes that of its best label
                 arcs = arcs + self.average.by_label(self.average.all_label_scores(hidden)).amax(-1)
             best = _best_trees(arcs, batch, trees, minimum_risk=minimum_risk)
             heads[batch.positions] = best.flatten()[batch.places]
             if self.average.shape.states:
                 scores = self.average.by_label(self.average.label_scores(hidden, best))
                 labels[batch.positions] = scores.argmax(-1).flatten()[batch.places]
-        words = np.ones(len(heads), np.bool_)
-        words[data.starts[:-1]] = False
-        return heads.cpu().numpy()[words].astype(np.int32), labels.cpu().numpy()[words].astype(np.int32)
-
-    # ---- to go on later
+        is_word = np.ones(len(heads), np.bool_)
+        is_word[data.starts[:-1]] = False
+        return heads.cpu().numpy()[is_word].astype(np.int32), labels.cpu().numpy()[is_word].astype(np.int32)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Everything that training goes on from."""
-        found: dict[str, npt.NDArray[Any]] = {"step": np.array([self.step])}
+        """Return everything needed to resume: step, weights, EMA, AdamW moments, random states."""
+        arrays: dict[str, npt.NDArray[Any]] = {"step": np.array([self.step])}
         moments = [self._moments(p) for p in self._parameters]
         for name, values in {
             "weights": self._parameters,
@@ -164,28 +164,28 @@ class NetworkTrainer:
             "first_moment": [first for first, _ in moments],
             "second_moment": [second for _, second in moments],
         }.items():
-            found[name] = torch.cat([v.detach().flatten().cpu() for v in values]).numpy()
-        found["random.cpu"] = torch.get_rng_state().numpy()
+            arrays[name] = torch.cat([v.detach().flatten().cpu() for v in values]).numpy()
+        arrays["random.cpu"] = torch.get_rng_state().numpy()
         if self._data.device.type == "cuda":
-            found["random.cuda"] = torch.cuda.get_rng_state(self._data.device).numpy()
-        return found
+            arrays["random.cuda"] = torch.cuda.get_rng_state(self._data.device).numpy()
+        return arrays
 
     def _moments(self, parameter: Tensor) -> tuple[Tensor, Tensor]:
-        """The optimiser's means of gradients and of their squares; 0 for what never had a gradient."""
-        found = self._optimizer.state.get(parameter)
-        if not found:
+        """AdamW's first and second moments; zeros for a parameter that never had a gradient."""
+        moments = self._optimizer.state.get(parameter)
+        if not moments:
             return torch.zeros_like(parameter), torch.zeros_like(parameter)
-        return found["exp_avg"], found["exp_avg_sq"]
+        return moments["exp_avg"], moments["exp_avg_sq"]
 
     def load_state(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on from what ``state`` told."""
+        """Resume from the arrays that ``state`` returned."""
         self.step = int(state["step"].item())
 
-        def spread(name: str, into: list[Tensor]) -> None:
+        def spread(name: str, tensors: list[Tensor]) -> None:
             flat, start = torch.from_numpy(np.array(state[name])), 0
-            for one in into:
-                one.data.copy_(flat[start : start + one.numel()].view_as(one))
-                start += one.numel()
+            for tensor in tensors:
+                tensor.data.copy_(flat[start : start + tensor.numel()].view_as(tensor))
+                start += tensor.numel()
 
         spread("weights", self._parameters)
         spread("average", self._averages)
@@ -193,29 +193,34 @@ class NetworkTrainer:
             values = [torch.zeros_like(p) for p in self._parameters]
             spread(name, values)
             for parameter, value in zip(self._parameters, values, strict=True):
-                own = self._optimizer.state[parameter]
-                own[key] = value
-                own["step"] = torch.tensor(float(self.step), device=value.device if value.is_cuda else "cpu")
+                moments = self._optimizer.state[parameter]
+                moments[key] = value
+                # The fused optimizer on a GPU expects its step counter there, the others on the CPU.
+                device = value.device if value.is_cuda else "cpu"
+                moments["step"] = torch.tensor(float(self.step), device=device)
         torch.set_rng_state(torch.from_numpy(np.array(state["random.cpu"])))
         if "random.cuda" in state:
             torch.cuda.set_rng_state(torch.from_numpy(np.array(state["random.cuda"])), self._data.device)
 
 
 def _best_trees(arcs: Tensor, batch: Batch, trees: TreeClass, *, minimum_risk: bool) -> Tensor:
-    """(B, T): the heads of the best trees, or of those with the most expected right heads."""
-    for again in (True, False) if minimum_risk else (False,):
-        found = TreeCRF(arcs, batch.lengths, projective=trees.projective, single_root=trees.single_root)
-        if again:
-            arcs = found.marginals
-    best = found.best()
+    """(B, T): heads of the best trees; with ``minimum_risk`` those with the highest expected UAS."""
+    for use_marginals in (True, False) if minimum_risk else (False,):
+        crf = TreeCRF(arcs, batch.lengths, projective=trees.projective, single_root=trees.single_root)
+        if use_marginals:
+            arcs = crf.marginals
+    best = crf.best()
     assert isinstance(best, Tensor)
     return best
 
 
 @contextmanager
 def repeatable(device: str, seed: int) -> Iterator[None]:
-    """Inside, the same seed gives the same numbers on the same device: on a GPU no sum depends on which thread comes first. Torch is left
-    as it was found."""
+    """Make torch deterministic for a seed and device; restore its settings on exit.
+
+    On a GPU this selects algorithms whose sums do not depend on the order in which threads finish.
+    """
+    # cuBLAS is deterministic only with a fixed workspace; it reads this when its handle is created.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:2")
     torch.manual_seed(seed % 2**63)
     if not device.startswith("cuda"):
@@ -230,6 +235,7 @@ def repeatable(device: str, seed: int) -> Iterator[None]:
         matmul.allow_tf32,
     )
     torch.use_deterministic_algorithms(True, warn_only=True)
+    # Filling fresh memory only helps to debug reads of uninitialized values, and costs time.
     memory.fill_uninitialized_memory = matmul.allow_tf32 = False
     try:
         yield
@@ -238,7 +244,8 @@ def repeatable(device: str, seed: int) -> Iterator[None]:
         memory.fill_uninitialized_memory, matmul.allow_tf32 = before[2:]
 
 
-def _share(config: NeuralConfig, atom: str) -> float:
+def _input_dropout(config: NeuralConfig, atom: str) -> float:
+    """Dropout rate of the values of an atom."""
     assert config.word_dropout is not None
     if is_word(atom):
         return config.word_dropout

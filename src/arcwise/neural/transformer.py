@@ -1,4 +1,7 @@
-"""``Transformer``: a transformer as encoder, but for its weights; everything that a model file keeps of it. Nothing here needs torch."""
+"""``Transformer``: configuration and tokenizer of a transformer encoder, as stored in a model file.
+
+The weights are stored with the network's. This module does not need torch.
+"""
 
 from __future__ import annotations
 
@@ -18,24 +21,24 @@ _TOKENIZER = "tokenizer"
 
 @dataclass(frozen=True)
 class Transformer:
-    """Configuration and tokenizer of a transformer, as its folder had them, and the shapes of its arrays."""
+    """Configuration, tokenizer and array shapes of a transformer, as read from its folder."""
 
     config: Mapping[str, Any]
     tokenizer: str
     window: int
-    """Pieces that it takes at once."""
+    """Maximum input length in pieces."""
     width: int
-    """Numbers in the vector of a piece."""
+    """Hidden size."""
     arrays: tuple[tuple[str, tuple[int, ...]], ...]
-    """Names and shapes of its weights."""
+    """Names and shapes of the weights."""
 
     @cached_property
     def pieces(self) -> WordPieces:
-        """Its tokenizer."""
+        """The tokenizer, as a function from words to pieces."""
         return WordPieces(self.tokenizer, self.window)
 
     def header(self) -> dict[str, Any]:
-        """What goes into the header of a model file."""
+        """Return the entries for the header of a model file."""
         return {
             "config": dict(self.config),
             "window": self.window,
@@ -44,12 +47,12 @@ class Transformer:
         }
 
     def tokenizer_array(self) -> dict[str, npt.NDArray[Any]]:
-        """The tokenizer as an array of a model file."""
+        """Return the tokenizer as an array of a model file."""
         return {_TOKENIZER: np.frombuffer(self.tokenizer.encode(), np.uint8)}
 
     @classmethod
     def read(cls, packed: Packed) -> Transformer | None:
-        """That of a packed model; None if it has none."""
+        """Read the transformer of a packed model; None if the model has none."""
         header = packed.header.get("transformer")
         if header is None:
             return None

@@ -1,4 +1,4 @@
-"""``TransformerScorer``: networks over a transformer as a scorer; they run in torch."""
+"""``TransformerScorer``: scores arcs, labels and tags with transformer networks, in PyTorch."""
 
 from __future__ import annotations
 
@@ -25,27 +25,29 @@ from arcwise.parsing.parses import Codes
 from arcwise.treebanks import Treebank
 
 Floats = npt.NDArray[np.float32]
-_WORDS = 4000
-"""Words of a batch."""
+_BATCH_WORDS = 4000
+"""Words per batch."""
 
 
 class TransformerScorer:
-    """The score of an arc with a label is that of the arc + log P(label | arc) (Dozat & Manning 2017); of several networks the mean.
+    """Scorer for models whose encoder is a transformer.
 
-    Both are at the temperatures of the model. ``device``: where they run; ``auto``: on a GPU if there is one that can be used.
+    The score of a labelled arc is arc score + log P(label | arc) (Dozat & Manning 2017), each divided by
+    the model's temperature; an ensemble averages the scores of its networks.
+    ``device``: ``auto`` uses a GPU if one is available.
     """
 
     def __init__(self, model: NeuralModel, *, device: str = "auto") -> None:
         assert model.transformer is not None
         self._model, self._transformer = model, model.transformer
         self.device = check_device(device)
-        self._kept: list[Network] = []
+        self._networks: list[Network] = []
 
     def of(self, model: NeuralModel) -> TransformerScorer:
-        """That of the same model at other temperatures, with the same networks."""
-        found = copy.copy(self)
-        found._model = model
-        return found
+        """Return a scorer for the same model at other temperatures, sharing the loaded networks."""
+        scorer = copy.copy(self)
+        scorer._model = model
+        return scorer
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -54,10 +56,11 @@ class TransformerScorer:
 
     @property
     def networks(self) -> list[Network]:
-        """The networks of the model; made when they are first asked for, and kept."""
-        if not self._kept:
-            self._kept += [self._network(dequantised(member)) for member in self._model.members]
-        return self._kept
+        """The networks of the model, built on first use."""
+        if not self._networks:
+            # In place: copies made by ``of`` share the list, whichever of them builds the networks.
+            self._networks += [self._network(dequantised(member)) for member in self._model.members]
+        return self._networks
 
     def _network(self, arrays: dict[str, Floats]) -> Network:
         encoder = TransformerEncoder(self._transformer, layers=self._model.config.encoder_layers)
@@ -68,19 +71,22 @@ class TransformerScorer:
     def scores(
         self, treebank: Treebank, *, trees: TreeClass, required: Codes | None = None, threads: int = 1
     ) -> Scores:
-        """The scores of every arc with every label; of several networks their mean."""
+        """Score every arc with every label; an ensemble returns the mean over its networks."""
         data = self._data(treebank)
-        found = [Scores(self._batch(network, data, threads), self.labels) for network in self.networks]
-        return found[0] if len(found) == 1 else Scores.mean(found)
+        by_network = [Scores(self._batch(network, data, threads), self.labels) for network in self.networks]
+        return by_network[0] if len(by_network) == 1 else Scores.mean(by_network)
 
     def tags(self, treebank: Treebank, *, threads: int = 1) -> list[tuple[Codes, Floats]]:
-        """For each tag that is learned the number of each word's value, and its probability; of several networks the most_confident one's."""
+        """Predict, per tag, each word's value code and its probability.
+
+        In an ensemble the most confident network decides, word by word.
+        """
         data = self._data(treebank)
         by_network = [self._tags(network, data, threads) for network in self.networks]
-        return [most_confident(several) for several in zip(*by_network, strict=True)]
+        return [most_confident(predictions) for predictions in zip(*by_network, strict=True)]
 
     def pack(self, precision: Precision = "float32") -> Packed:
-        """The model with its weights."""
+        """Pack the model with its weights."""
         return self._model.pack(precision)
 
     def _data(self, treebank: Treebank) -> Data:
@@ -89,16 +95,17 @@ class TransformerScorer:
         return Data.of(treebank, self._transformer.pieces, unknown, unknown, (), self.device)
 
     def _batches(self, data: Data, threads: int) -> Iterator[tuple[npt.NDArray[np.int64], Batch]]:
-        """Sentences of like length, and the same as a batch, whose sentences are the same, longest first."""
+        """Yield the sentence indices of each batch, longest first, and the batch itself."""
         torch.set_num_threads(max(threads, 1))
-        for sentences in data.batches(_WORDS, states=max(self._model.shape.states, 1)):
-            chosen = sentences[np.argsort(-data.lengths[sentences], kind="stable")]
-            yield chosen, data.batch(chosen)
+        for sentences in data.batches(_BATCH_WORDS, states=max(self._model.shape.states, 1)):
+            # The same stable sort as in Batch.of, so that indices and rows of the batch agree.
+            longest_first = sentences[np.argsort(-data.lengths[sentences], kind="stable")]
+            yield longest_first, data.batch(longest_first)
 
     @torch.no_grad()
     def _batch(self, network: Network, data: Data, threads: int) -> native.ScoreBatch:
-        """The scores of one network."""
-        found: list[Any] = [None] * len(data.lengths)
+        """Score all sentences with a single network."""
+        values: list[Any] = [None] * len(data.lengths)
         temperatures = self._model.temperatures
         for sentences, batch in self._batches(data, threads):
             hidden = network.hidden(data.rows[batch.positions], batch)
@@ -110,54 +117,54 @@ class TransformerScorer:
                 scores = scores + by_label
             for place, sentence in enumerate(sentences.tolist()):
                 side = int(data.lengths[sentence]) + 1
-                found[sentence] = _values(scores[place, :side, :side])
-        return self._score_batch(data, found)
+                values[sentence] = _arc_values(scores[place, :side, :side])
+        return self._score_batch(data, values)
 
     def _score_batch(self, data: Data, values: list[Any]) -> native.ScoreBatch:
         shape = self._model.shape
         labels, states = len(self.labels), max(shape.states, 1)
-        starts = [_arcs(int(n)) for n in data.lengths]
+        arc_numbers = [_arc_numbers(int(n)) for n in data.lengths]
         return native.ScoreBatch.of_parts(
             labels,
             shape.clusters if labels else 1,
             np.array([0, labels], np.uint32),
             np.arange(labels, dtype=np.uint16),
             data.lengths.astype(np.int32),
-            _joined([np.where(own >= 0, own * states, -1) for own in starts], np.int32),
-            np.zeros(sum(map(len, starts)), np.int32),
+            _joined([np.where(numbers >= 0, numbers * states, -1) for numbers in arc_numbers], np.int32),
+            np.zeros(sum(map(len, arc_numbers)), np.int32),
             _joined(values, np.float64),
         )
 
     @torch.no_grad()
     def _tags(self, network: Network, data: Data, threads: int) -> list[tuple[Codes, Floats]]:
-        """The tags of one network."""
+        """Predict the tags of all words with a single network."""
         codes = torch.zeros(len(network.tags), len(data.heads), dtype=torch.int32, device=data.device)
-        sure = torch.zeros(codes.shape, device=data.device)
+        probabilities = torch.zeros(codes.shape, device=data.device)
         for _, batch in self._batches(data, threads):
             states = network.encoded(data.rows[batch.positions], batch, None)
             for place, tag in enumerate(network.tags):
                 best = tag(states).softmax(-1).max(-1)
                 codes[place, batch.positions] = best.indices.to(torch.int32)
-                sure[place, batch.positions] = best.values
-        words = np.ones(len(data.heads), np.bool_)
-        words[data.starts[:-1]] = False
-        both = zip(codes.cpu().numpy(), sure.cpu().numpy(), strict=True)
-        return [(own[words], probability[words]) for own, probability in both]
+                probabilities[place, batch.positions] = best.values
+        is_word = np.ones(len(data.heads), np.bool_)
+        is_word[data.starts[:-1]] = False
+        by_tag = zip(codes.cpu().numpy(), probabilities.cpu().numpy(), strict=True)
+        return [(tag_codes[is_word], probability[is_word]) for tag_codes, probability in by_tag]
 
 
-def _values(scores: Tensor) -> npt.NDArray[np.float64]:
-    """(n+1, n+1, states) → the states of the arcs into words from others, or the root, one after the other."""
+def _arc_values(scores: Tensor) -> npt.NDArray[np.float64]:
+    """Flatten (n+1, n+1, states) to the scores of the possible arcs: no self-loops, none into the root."""
     side = scores.shape[0]
     places = torch.arange(side, device=scores.device)
-    there = (places[:, None] != places) & (places > 0)
-    return scores[there].flatten().cpu().numpy().astype(np.float64)
+    possible = (places[:, None] != places) & (places > 0)
+    return scores[possible].flatten().cpu().numpy().astype(np.float64)
 
 
-def _arcs(n: int) -> npt.NDArray[np.int64]:
-    """Flat over the (n+1)² arcs: the number of each among those that ``_values`` has; -1: it is not there."""
+def _arc_numbers(n: int) -> npt.NDArray[np.int64]:
+    """Index of each of the (n+1)² arcs, flat, among those that ``_arc_values`` keeps; -1 for the others."""
     places = np.arange(n + 1)
-    there = ((places[:, None] != places) & (places > 0)).ravel()
-    return np.where(there, np.cumsum(there) - 1, -1)
+    possible = ((places[:, None] != places) & (places > 0)).ravel()
+    return np.where(possible, np.cumsum(possible) - 1, -1)
 
 
 def _joined(parts: list[Any], kind: Any) -> npt.NDArray[Any]:
