@@ -1,10 +1,11 @@
 """Declared JSON: one declaration gives the checks, the error messages and the JSON Schema.
 
-An object is a subclass of ``JsonObject``; ``check_json`` turns a JSON value into an instance of it, or raises ``InputError`` with one
-sentence that says where the value is wrong and what was expected there. ``json_schema`` describes the same class for others.
+An object is a subclass of ``JsonObject``; ``check_json`` turns a JSON value into an instance of it, or raises
+``InputError`` with one sentence that says where the value is wrong and what was expected there.
+``json_schema`` describes the same class for others.
 
-pydantic does the work. Import this module only where JSON is read: pydantic takes 50 ms to import, and ``arcwise --help`` needs none
-of it.
+pydantic does the work. Import this module only where JSON is read: pydantic takes 50 ms to import, and
+``arcwise --help`` needs none of it.
 
 >>> class Point(JsonObject, extra="forbid"):
 ...     x: Whole
@@ -61,7 +62,8 @@ class JsonObject(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _check_names(cls, value: Any) -> Any:
-        """Any mapping will do, not only ``dict``. An unknown name is refused with the names that are known."""
+        """Any mapping will do, not only ``dict``. An unknown name is refused with the names that are
+        known."""
         if not isinstance(value, dict):
             value = dict(value) if isinstance(value, Mapping) else value
         if cls.model_config.get("extra") == "forbid" and isinstance(value, dict):
@@ -78,8 +80,8 @@ Model = TypeVar("Model", bound=JsonObject)
 
 
 def check_json(kind: type[Model], value: Any, where: str, *, inside: str = "") -> Model:
-    """The value as an instance of ``kind``. ``where``: what messages call the whole value; ``inside``: what they write before the path
-    of a part of it."""
+    """The value as an instance of ``kind``. ``where``: what messages call the whole value; ``inside``: what
+    they write before the path of a part of it."""
     try:
         return kind.model_validate(value)
     except ValidationError as error:
@@ -136,7 +138,8 @@ def _expected(kind: str, context: Mapping[str, Any], default: str) -> str:
 
 
 def _path(location: tuple[int | str, ...], where: str, path: str) -> str:
-    """``words[0].form``. Names in brackets are pydantic's own: the member of a union, the key of an object."""
+    """``words[0].form``. Names in brackets are pydantic's own: the member of a union, the key of an
+    object."""
     for part in location:
         if isinstance(part, int):
             path += f"[{part}]"
@@ -146,7 +149,8 @@ def _path(location: tuple[int | str, ...], where: str, path: str) -> str:
 
 
 class _PlainSchema(GenerateJsonSchema):
-    """JSON Schema without what only pydantic needs: generated titles, defaults, and null, which is written as no field at all."""
+    """JSON Schema without what only pydantic needs: generated titles, defaults, and null, which is written as
+    no field at all."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False

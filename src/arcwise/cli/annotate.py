@@ -28,8 +28,8 @@ def run(
         typer.Option(
             "--model",
             "-m",
-            help="Model for suggestions: a file, or a model that comes with arcwise (en). [default: the model last trained in the "
-            "editor, if any]",
+            help="Model for suggestions: a file, or a model that comes with arcwise (en). [default: the "
+            "model last trained in the editor, if any]",
             show_default=False,
         ),
     ] = None,
@@ -59,8 +59,9 @@ def run(
 ) -> None:
     """Annotate a treebank in the browser, on this machine only.
 
-    The command prints the address of the editor and opens it. Every edit goes to FILE.journal at once, and to FILE after two seconds
-    without another edit; nothing is lost if the browser or this command is killed. Ctrl-C saves and quits.
+    The command prints the address of the editor and opens it. Every edit goes to FILE.journal at once, and to
+    FILE after two seconds without another edit; nothing is lost if the browser or this command is killed.
+    Ctrl-C saves and quits.
     """
     from arcwise.web.server import listening_socket, require_web
 
@@ -101,7 +102,8 @@ def _comparison(document: AnnotationDocument, path: str, a: str | None) -> FileC
 def _open_document(
     file: str, output: str | None, created: contextlib.ExitStack, *, new: bool
 ) -> AnnotationDocument:
-    """The document to edit: the file, or its copy. ``created`` removes a file that was created here, unless all goes well."""
+    """The document to edit: the file, or its copy. ``created`` removes a file that was created here, unless
+    all goes well."""
     from arcwise.annotation.document import AnnotationDocument
     from arcwise.errors import InputError, OptionError
     from arcwise.treebanks import open_output, read_bytes

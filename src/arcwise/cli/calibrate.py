@@ -40,12 +40,14 @@ def run(
     ] = None,
     threads: Annotated[int, typer.Option(min=1, help="Number of threads.")] = 1,
 ) -> None:
-    """Compare the probabilities of heads and labels with their accuracy, and fit the temperatures and the smoothing that calibrate them.
+    """Compare the probabilities of heads and labels with their accuracy, and fit the temperatures and the
+    smoothing that calibrate them.
 
-    There are two reliability diagrams: for heads (HeadProb) and for heads with labels (DeprelProb). In each row '│' marks the mean
-    probability, the bar the accuracy. The last line says how many errors you find by checking the least confident words.
-    With --output the fitted values are stored in a copy of the model, for 'arcwise parse --confidence'.
-    A pipeline tags the words of the treebank itself, as it does for text.
+    There are two reliability diagrams: for heads (HeadProb) and for heads with labels (DeprelProb). In each
+    row '│' marks the mean probability, the bar the accuracy. The last line says how many errors you find by
+    checking the least confident words. With --output the fitted values are stored in a copy of the model, for
+    'arcwise parse
+    --confidence'. A pipeline tags the words of the treebank itself, as it does for text.
     """
     from arcwise.errors import ModelError
     from arcwise.models import open_model
@@ -66,14 +68,14 @@ def run(
         result = reliability(candidate, gold, bins=bins, threads=threads)
         temperatures = candidate.fitted
         typer.echo(
-            f"{title}: temperature {temperatures.heads:.4g}, smoothing {temperatures.smoothing:.4g}, "
-            f"mean -log P(gold head) {result.head_loss:.4f}"
+            f"{title}: temperature {temperatures.heads:.4g}, smoothing {temperatures.smoothing:.4g}, mean "
+            f"-log P(gold head) {result.head_loss:.4f}"
         )
         typer.echo(f"{result.heads}\n")
         if result.labels is not None:
             typer.echo(
-                f"{title}, head and label: temperature {temperatures.labels:.4g}, "
-                f"mean -log P(gold label) {result.label_loss:.4f}"
+                f"{title}, head and label: temperature {temperatures.labels:.4g}, mean -log P(gold label) "
+                f"{result.label_loss:.4f}"
             )
             typer.echo(f"{result.labels}\n")
     if plot is not None:

@@ -28,10 +28,12 @@ def run(
     worst: Annotated[int, typer.Option(help="Number of most different sentences to show.", min=0)] = 10,
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Compare two parsers on the same text: score differences, their significance, and the sentences behind them.
+    """Compare two parsers on the same text: score differences, their significance, and the sentences behind
+    them.
 
-    For each score: B - A with a 95 % bootstrap interval, the exact paired permutation test, the sign test over sentences and
-    McNemar's test over words. A small p-value (say, below 0.05) means that chance is an unlikely explanation of the difference.
+    For each score: B - A with a 95 % bootstrap interval, the exact paired permutation test, the sign test
+    over sentences and McNemar's test over words. A small p-value (say, below 0.05) means that chance is an
+    unlikely explanation of the difference.
     """
     from arcwise.cli._support.output import print_json, print_tables, warn_unsound
     from arcwise.evaluation import compare

@@ -22,8 +22,8 @@ def run(
 ) -> None:
     """Convert a treebank between CoNLL-U, CoNLL-X and one token per line.
 
-    In the words format a line has one word, or several of its columns separated by tabs, and a blank line ends a sentence. CoNLL-X
-    cannot represent comments, multiword tokens and empty nodes: they are dropped.
+    In the words format a line has one word, or several of its columns separated by tabs, and a blank line
+    ends a sentence. CoNLL-X cannot represent comments, multiword tokens and empty nodes: they are dropped.
     """
     from arcwise.errors import InputError
     from arcwise.treebanks.convert import FORMATS, convert

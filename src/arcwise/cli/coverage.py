@@ -19,8 +19,8 @@ def run(
         list[str] | None,
         typer.Option(
             "--system",
-            help="A name, a name with parameters such as 'bounded(K=4,D=3)', or a .toml file; may be repeated. "
-            "[default: all named systems]",
+            help="A name, a name with parameters such as 'bounded(K=4,D=3)', or a .toml file; may be "
+            "repeated. [default: all named systems]",
             show_default=False,
         ),
     ] = None,
@@ -43,10 +43,11 @@ def run(
     ] = None,
     threads: Annotated[int, typer.Option(help="Number of threads.")] = 1,
 ) -> None:
-    """Measure how much of a treebank each transition system can build: exact sentences, and arcs of the nearest tree.
+    """Measure how much of a treebank each transition system can build: exact sentences, and arcs of the
+    nearest tree.
 
-    A sentence is covered if some transition sequence builds its tree. Otherwise the broken arcs are those missing from a similar tree
-    that the system can build.
+    A sentence is covered if some transition sequence builds its tree. Otherwise the broken arcs are those
+    missing from a similar tree that the system can build.
     """
     from arcwise.errors import InputError
     from arcwise.transition import every_named

@@ -1,4 +1,5 @@
-"""The demo of ``make try``: parsed text, a drawn tree, statistics and an evaluation, on the sample that comes with arcwise.
+"""The demo of ``make try``: parsed text, a drawn tree, statistics and an evaluation, on the sample that comes
+with arcwise.
 
 Every step prints the command that it runs.
 """

@@ -25,8 +25,9 @@ def run(
     columns: Annotated[
         str,
         typer.Option(
-            help="Compare only these columns, separated by commas: id (words missing on one side), form, lemma, upos, xpos, feats, "
-            "head, deprel, deps, misc, comments. [default: all of them, and moved sentences]",
+            help="Compare only these columns, separated by commas: id (words missing on one side), form, "
+            "lemma, upos, xpos, feats, head, deprel, deps, misc, comments. [default: all of them, and moved "
+            "sentences]",
             show_default=False,
         ),
     ] = "",
@@ -39,7 +40,8 @@ def run(
     html: Annotated[
         str | None,
         typer.Option(
-            help="Write an HTML page with both trees of each differing sentence to this file, instead of printing.",
+            help="Write an HTML page with both trees of each differing sentence to this file, instead of "
+            "printing.",
             show_default=False,
         ),
     ] = None,
@@ -48,8 +50,8 @@ def run(
 ) -> None:
     """Compare two annotations of the same text word by word, with totals and inter-annotator agreement.
 
-    Sentences are aligned by sent_id, or else by their words; words that were split or joined, by their forms. The exit status is 0 if
-    there are no differences and 1 if there are.
+    Sentences are aligned by sent_id, or else by their words; words that were split or joined, by their forms.
+    The exit status is 0 if there are no differences and 1 if there are.
     """
     from arcwise.cli._support.versions import read_version
     from arcwise.evaluation.agreement import agreement_of
@@ -133,7 +135,8 @@ def _lines(difference: SentenceDifference, sides: SideBySide, *, color: bool) ->
     widths = [max((_width(row[i]) for row in cells), default=0) for i in range(5)]
     for row in cells:
         padded = [cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
-        yield f"  {'  '.join(padded[:3])}  {painted('A ' + padded[3], _RED)}  {painted('B ' + row[4], _GREEN)}".rstrip()
+        values = f"{painted('A ' + padded[3], _RED)}  {painted('B ' + row[4], _GREEN)}"
+        yield f"  {'  '.join(padded[:3])}  {values}".rstrip()
 
 
 def _width(text: str) -> int:

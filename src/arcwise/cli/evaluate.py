@@ -19,8 +19,9 @@ def run(
     punctuation: Annotated[
         Literal["count", "skip", "skip-label"],
         typer.Option(
-            help="Punctuation in attachment scores: count it (usual for UD), skip words tagged PUNCT (usual for the Penn "
-            "Treebank; without tags, words that are punctuation), or skip words labelled punct (skip-label)."
+            help="Punctuation in attachment scores: count it (usual for UD), skip words tagged PUNCT (usual "
+            "for the Penn Treebank; without tags, words that are punctuation), or skip words labelled punct "
+            "(skip-label)."
         ),
     ] = "count",
     subtypes: Annotated[
@@ -30,8 +31,8 @@ def run(
     by: Annotated[
         str,
         typer.Option(
-            help="Break scores down by label, length (of arcs), crossing (non-projective arcs) or sentence (length); "
-            "several are separated by commas.",
+            help="Break scores down by label, length (of arcs), crossing (non-projective arcs) or sentence "
+            "(length); several are separated by commas.",
             show_default=False,
         ),
     ] = "",
@@ -43,8 +44,9 @@ def run(
 ) -> None:
     """Score a parser's trees against gold trees.
 
-    Prints attachment scores (heads, labels, roots, whole trees) and the metrics of the CoNLL 2018 shared task, identical to its
-    official scorer, also for files with different tokenization. Broken trees are reported and scored: a missing head is an error.
+    Prints attachment scores (heads, labels, roots, whole trees) and the metrics of the CoNLL 2018 shared
+    task, identical to its official scorer, also for files with different tokenization. Broken trees are
+    reported and scored: a missing head is an error.
     """
     if deps:
         _print_deps(gold, system, json)

@@ -24,10 +24,12 @@ def run(
         list[str] | None, typer.Option(help="Include templates for an additional column, e.g. MISC:Cluster.")
     ] = None,
 ) -> None:
-    """Print the feature templates of the graph-based parser as TOML, to edit and pass to 'arcwise train --config'.
+    """Print the feature templates of the graph-based parser as TOML, to edit and pass to 'arcwise train
+    --config'.
 
-    h is the head, m the modifier; h-1 is the word before the head, m< the nearest frequent word left of the modifier; between.set is the
-    set of tags between them. After @ follows what the feature is combined with: nothing, direction, or distance (with direction).
+    h is the head, m the modifier; h-1 is the word before the head, m< the nearest frequent word left of the
+    modifier; between.set is the set of tags between them. After @ follows what the feature is combined with:
+    nothing, direction, or distance (with direction).
     """
     from arcwise.graph.config import GraphConfig
     from arcwise.graph.table import template_lines

@@ -84,8 +84,8 @@ class HillClimbing:
         EStep,
         typer.Option(
             "--e-step",
-            help="viterbi-em: parse by dynamic programming (exact), or with the linear program of Gormley & Eisner 2013 "
-            "(relaxed; slower, uniform start, needs highspy installed).",
+            help="viterbi-em: parse by dynamic programming (exact), or with the linear program of Gormley & "
+            "Eisner 2013 (relaxed; slower, uniform start, needs highspy installed).",
         ),
     ] = EStep.exact
 
@@ -97,8 +97,8 @@ class GlobalSearch:
     method: Annotated[
         SearchMethod,
         typer.Option(
-            help="global: branch and bound over counts, or over parameters (theta, Gormley & Eisner 2013), or one integer "
-            "program (milp); theta and milp need highspy installed."
+            help="global: branch and bound over counts, or over parameters (theta, Gormley & Eisner 2013), "
+            "or one integer program (milp); theta and milp need highspy installed."
         ),
     ] = SearchMethod.counts
     rlt: Annotated[
@@ -149,7 +149,8 @@ class InduceArguments:
     corpus: Annotated[
         str,
         typer.Argument(
-            help="CoNLL-U file. Learning uses only its tags; heads, if there are any, are used to score the result.",
+            help="CoNLL-U file. Learning uses only its tags; heads, if there are any, are used to score the "
+            "result.",
             show_default=False,
         ),
     ]
@@ -158,8 +159,8 @@ class InduceArguments:
         bool,
         typer.Option(
             "--without-punctuation",
-            help="Ignore punctuation in learning, in --max-length, in the score, and later in 'arcwise parse', which attaches "
-            "it to the preceding word.",
+            help="Ignore punctuation in learning, in --max-length, in the score, and later in 'arcwise "
+            "parse', which attaches it to the preceding word.",
         ),
     ] = False
     max_length: Annotated[int, typer.Option(help="Maximum sentence length in words.", min=1)] = 10
@@ -169,7 +170,8 @@ class InduceArguments:
     learner: Annotated[
         Algorithm,
         typer.Option(
-            help="em: sum over all parses; viterbi-em: the best parse of each sentence; global: search for the optimum."
+            help="em: sum over all parses; viterbi-em: the best parse of each sentence; global: search for "
+            "the optimum."
         ),
     ] = Algorithm.viterbi_em
     climbing: HillClimbing
@@ -180,7 +182,8 @@ class InduceArguments:
     rules: Annotated[
         str | None,
         typer.Option(
-            help="File of rules 'HEAD CHILD CHILD …', one per line (default: the universal rules of Naseem et al. 2010).",
+            help="File of rules 'HEAD CHILD CHILD …', one per line (default: the universal rules of Naseem "
+            "et al. 2010).",
             show_default=False,
         ),
     ] = None
@@ -200,7 +203,8 @@ class InduceArguments:
     engine: Annotated[
         str,
         typer.Option(
-            help="global: where workers run: local (processes on this machine) or ray (a cluster; needs ray installed)."
+            help="global: where workers run: local (processes on this machine) or ray (a cluster; needs ray "
+            "installed)."
         ),
     ] = "local"
     address: Annotated[
@@ -228,10 +232,10 @@ def run(arguments: InduceArguments) -> None:
     The grammar is a dependency model with valence: every word decides on each side whether it has a (further)
     child, and which tag the child has. If the corpus has trees, the share of correct heads is printed too.
 
-    With --learner global the result is the global optimum, up to --epsilon, and --certificate writes a proof of it.
-    You can stop the search at any time (Ctrl-C, --time-limit): it then reports how far from the optimum the result can
-    be. With --checkpoint you can also kill it, and --resume continues. --workers search in parallel, on this machine
-    or (--engine ray) on several.
+    With --learner global the result is the global optimum, up to --epsilon, and --certificate writes a proof
+    of it. You can stop the search at any time (Ctrl-C, --time-limit): it then reports how far from the
+    optimum the result can be. With --checkpoint you can also kill it, and --resume continues. --workers
+    search in parallel, on this machine or (--engine ray) on several.
     """
     from arcwise.cli._support.corpus_tags import Selection, arc_share
     from arcwise.induction.parser import DmvParser
@@ -337,7 +341,8 @@ def _write(
     *,
     stopped: bool,
 ) -> None:
-    """Score the trees if the corpus has any, and write trees and grammar. A stopped search does not overwrite a grammar."""
+    """Score the trees if the corpus has any, and write trees and grammar. A stopped search does not overwrite
+    a grammar."""
     import numpy as np
 
     from arcwise.induction.corpus import VisibleWords
@@ -350,8 +355,8 @@ def _write(
         score = attachment_accuracy(parsed.heads, gold, treebank.sentence_words)
         without = ", without punctuation" if parser.without_punctuation else ""
         typer.echo(
-            f"correct heads {100 * score.directed:.2f} %, up to direction {100 * score.undirected:.2f} % "
-            f"of {score.words} words (all sentences of the corpus{without})"
+            f"correct heads {100 * score.directed:.2f} %, up to direction {100 * score.undirected:.2f} % of "
+            f"{score.words} words (all sentences of the corpus{without})"
         )
     if output is not None:
         parsed.write(output)

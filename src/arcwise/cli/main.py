@@ -56,7 +56,8 @@ COMMANDS: dict[str, dict[str, str]] = {
         "version": "Print the version",
     },
 }
-"""Heading → command → description, in the order of ``arcwise --help``. The command NAME is the function ``run`` of cli/NAME.py."""
+"""Heading → command → description, in the order of ``arcwise --help``. The command NAME is the function
+``run`` of cli/NAME.py."""
 
 _UsageError: Any = typer.BadParameter.__base__
 _ClickError: Any = _UsageError.__base__
@@ -140,10 +141,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command as the shell would (None: with the arguments of this process) and return its exit status.
+    """Run one command as the shell would (None: with the arguments of this process) and return its exit
+    status.
 
-    0 success; 1 success, but there are findings (differences, errors in a file); 2 bad input, or output that cannot be written;
-    130 Ctrl-C; 141 the reader of the output has closed the pipe (``| head``).
+    0 success; 1 success, but there are findings (differences, errors in a file); 2 bad input, or output that
+    cannot be written; 130 Ctrl-C; 141 the reader of the output has closed the pipe (``| head``).
 
     >>> run(["--version"])
     arcwise ...

@@ -20,15 +20,17 @@ def run(
         bool,
         typer.Option(
             "--git",
-            help="Run as a git merge driver, 'arcwise merge --git %O %A %B': the result replaces MINE, and files may be empty.",
+            help="Run as a git merge driver, 'arcwise merge --git %O %A %B': the result replaces MINE, and "
+            "files may be empty.",
         ),
     ] = False,
 ) -> None:
     """Merge two versions of a treebank by sentence, word and column.
 
-    Changes to different words, or to different columns of a word, do not conflict; the head and label of a word belong together. If both
-    changed the same value, or the combination would not be a tree, mine stays and a comment records theirs:
-    '# conflict = 3 head theirs=5'. Nothing is lost. Conflicts are listed on standard error. The exit status is 1 if there are any, else 0.
+    Changes to different words, or to different columns of a word, do not conflict; the head and label of a
+    word belong together. If both changed the same value, or the combination would not be a tree, mine stays
+    and a comment records theirs: '# conflict = 3 head theirs=5'. Nothing is lost. Conflicts are listed on
+    standard error. The exit status is 1 if there are any, else 0.
     """
     from arcwise.cli._support.versions import read_version
     from arcwise.errors import InputError

@@ -54,7 +54,8 @@ def with_all_columns(arguments: list[str]) -> list[str]:
 
 
 def _is_list(word: str | None) -> bool:
-    """Whether a word is a list of columns: a column, or not a file but with commas or similar to the name of a column."""
+    """Whether a word is a list of columns: a column, or not a file but with commas or similar to the name of
+    a column."""
     if word is None or word in (*KEPT, "all"):
         return word is not None
     meant = "," in word or bool(get_close_matches(word.lower(), KEPT))
@@ -79,8 +80,10 @@ class DecodingArguments:
         typer.Option(
             "--keep",
             metavar="[COLUMNS]",
-            help="Keep the annotation in the input: every value that is not _, in all columns or in those listed, separated "
-            f"by commas. The rest is tagged and parsed consistently with it. [each {declared(ParseOptions)['keep'].values}]",
+            help="Keep the annotation in the input: every value that is not _, in all columns or in those "
+            "listed, separated "
+            f"by commas. The rest is tagged and parsed consistently with it. [each "
+            f"{declared(ParseOptions)['keep'].values}]",
             show_default=False,
         ),
     ] = None
@@ -126,7 +129,8 @@ class ParseArguments:
         typer.Option(
             "--output",
             "-o",
-            help="Output file; - is standard output. For folders, or with a trailing slash (DIR/): a folder with one file per input.",
+            help="Output file; - is standard output. For folders, or with a trailing slash (DIR/): a folder "
+            "with one file per input.",
         ),
     ] = "-"
     show: Annotated[
@@ -135,8 +139,8 @@ class ParseArguments:
     html: Annotated[
         str | None,
         typer.Option(
-            help="Write the trees to this file as an HTML page instead of CoNLL-U, with confidences and, when you point at "
-            "an arc, its alternatives.",
+            help="Write the trees to this file as an HTML page instead of CoNLL-U, with confidences and, "
+            "when you point at an arc, its alternatives.",
             show_default=False,
         ),
     ] = None
@@ -144,16 +148,18 @@ class ParseArguments:
         str,
         typer.Option(
             "--format",
-            help="Input format: text; lines (text, one sentence per line); tokens (one sentence per line, words separated by "
-            "spaces); conllu; json (one object per line, with a text or with words); or auto to detect it.",
+            help="Input format: text; lines (text, one sentence per line); tokens (one sentence per line, "
+            "words separated by spaces); conllu; json (one object per line, with a text or with words); or "
+            "auto to detect it.",
         ),
     ] = "auto"
     immediate: Annotated[
         bool,
         typer.Option(
             "--immediate",
-            help="Parse standard input as it arrives and write each tree as soon as its sentence is complete: at a blank line "
-            "(text, conllu) or at the end of the line. [default: when the input pauses]",
+            help="Parse standard input as it arrives and write each tree as soon as its sentence is "
+            "complete: at a blank line (text, conllu) or at the end of the line. [default: when the input "
+            "pauses]",
         ),
     ] = False
     errors: Annotated[
@@ -196,7 +202,8 @@ class ParseArguments:
             pictures = self.show or self.html is not None
             if self.inputs or self.text is not None or pictures or self.output != "-" or self.immediate:
                 raise InputError(
-                    "--in: found files, --text, --show, --html, --output or --immediate too, expected --in and --out alone"
+                    "--in: found files, --text, --show, --html, --output or --immediate too, expected --in "
+                    "and --out alone"
                 )
             if not corpus.corpus:
                 raise InputError("--out: found no --in, expected a corpus to read")
@@ -206,9 +213,10 @@ class ParseArguments:
 def run(arguments: ParseArguments) -> None:
     """Parse raw text, or the sentences of CoNLL-U files.
 
-    Raw text needs a pipeline (a model that comes with arcwise, or from 'arcwise train --pipeline'), which splits it into sentences and
-    words, tags and parses it. In CoNLL-U a parser writes HEAD and DEPREL, a pipeline also LEMMA, UPOS, XPOS and FEATS; all other
-    columns stay unchanged, and --keep also keeps existing values in these.
+    Raw text needs a pipeline (a model that comes with arcwise, or from 'arcwise train --pipeline'), which
+    splits it into sentences and words, tags and parses it. In CoNLL-U a parser writes HEAD and DEPREL, a
+    pipeline also LEMMA, UPOS, XPOS and FEATS; all other columns stay unchanged, and --keep also keeps
+    existing values in these.
     """
     from arcwise.models import open_model
     from arcwise.parsing.calibration import confidence_warning

@@ -20,8 +20,8 @@ def run(
 ) -> None:
     """Replace every tree with crossing arcs by the nearest projective tree.
 
-    The new tree changes as few heads as possible; labels stay with their words, and the rest of the file is unchanged.
-    The number of changed heads and trees is reported on standard error.
+    The new tree changes as few heads as possible; labels stay with their words, and the rest of the file is
+    unchanged. The number of changed heads and trees is reported on standard error.
     """
     from arcwise.inference.projectivise import projectivise_treebank
     from arcwise.treebanks.files import open_output

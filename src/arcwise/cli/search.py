@@ -35,7 +35,8 @@ def run(
         str | None,
         typer.Option(
             "--set",
-            help="Edit the hits of one file: '2.deprel=obl; feats.Case=Nom'. The whole treebank is written to --output.",
+            help="Edit the hits of one file: '2.deprel=obl; feats.Case=Nom'. The whole treebank is written "
+            "to --output.",
             show_default=False,
         ),
     ] = None,
@@ -48,13 +49,14 @@ def run(
 ) -> None:
     """Find words and trees with a query.
 
-    'upos=VERB lemma=go' finds words, 'upos=VERB > nsubj' verbs with their subjects, 'upos=VERB > nsubj [upos=PRON] > obj' those with a
-    pronoun as subject and with an object, '[upos=VERB !> obj]' verbs without object, 'upos=DET . upos=VERB' a determiner right before a
-    verb. Words are numbered 1, 2, … in the order of the query, or named: '@v[upos=VERB] > nsubj @s; @v .. @s'. See
-    docs/reference/search.md for the full query language, with examples.
+    'upos=VERB lemma=go' finds words, 'upos=VERB > nsubj' verbs with their subjects, 'upos=VERB > nsubj
+    [upos=PRON] > obj' those with a pronoun as subject and with an object, '[upos=VERB !> obj]' verbs without
+    object, 'upos=DET . upos=VERB' a determiner right before a verb. Words are numbered 1, 2, … in the order
+    of the query, or named: '@v[upos=VERB] > nsubj @s; @v .. @s'. See docs/reference/search.md for the full
+    query language, with examples.
 
-    Each hit is a line, path:line (sent_id): the sentence, with the matched words in brackets. Files are never edited in
-    place: --set writes the edited treebank to --output.
+    Each hit is a line, path:line (sent_id): the sentence, with the matched words in brackets. Files are never
+    edited in place: --set writes the edited treebank to --output.
     """
     from arcwise.cli._support import search_output as show
     from arcwise.treebanks.search import MassEdit, Query, read_table

@@ -21,8 +21,9 @@ def run(
             "--model",
             "-m",
             metavar="NAME=MODEL",
-            help="Model and its name in requests: a file, or a model that comes with arcwise (en); NAME defaults to the name of the "
-            "file. May be repeated; the first is the default of requests. [default: en]",
+            help="Model and its name in requests: a file, or a model that comes with arcwise (en); NAME "
+            "defaults to the name of the file. May be repeated; the first is the default of requests. "
+            "[default: en]",
             show_default=False,
         ),
     ] = None,
@@ -54,16 +55,18 @@ def run(
         str | None,
         typer.Option(
             metavar="ORIGIN",
-            help="Allow pages of this origin (* for all) to call the service from a browser (CORS). [default: only its own page]",
+            help="Allow pages of this origin (* for all) to call the service from a browser (CORS). "
+            "[default: only its own page]",
             show_default=False,
         ),
     ] = None,
 ) -> None:
     """Serve models over HTTP: a web page and two APIs.
 
-    /process and /models implement the API of UDPipe's public service: clients only change the URL. /v1/parse is a JSON API with
-    confidences, k-best trees and constraints; /v1/openapi.json describes it. /healthz and /metrics are for operators.
-    There is no authentication: put a proxy in front of a service that others can reach. Ctrl-C or SIGTERM shuts down gracefully.
+    /process and /models implement the API of UDPipe's public service: clients only change the URL. /v1/parse
+    is a JSON API with confidences, k-best trees and constraints; /v1/openapi.json describes it. /healthz and
+    /metrics are for operators. There is no authentication: put a proxy in front of a service that others can
+    reach. Ctrl-C or SIGTERM shuts down gracefully.
     """
     from arcwise.web.server import require_web
 

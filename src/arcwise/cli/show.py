@@ -23,8 +23,8 @@ def run(
         typer.Option(
             "--sentence",
             "-s",
-            help="Sentences: a number from 1, a range such as 1-5 or 20-, a sent_id (id:NAME if it looks like a number), or all. "
-            "May be repeated. [default: the first sentence; with --html all]",
+            help="Sentences: a number from 1, a range such as 1-5 or 20-, a sent_id (id:NAME if it looks "
+            "like a number), or all. May be repeated. [default: the first sentence; with --html all]",
             show_default=False,
         ),
     ] = None,
@@ -48,7 +48,8 @@ def run(
 ) -> None:
     """Draw trees: in the terminal, as a picture (SVG, PNG, PDF), or as a self-contained HTML page.
 
-    In the terminal each word is a line. ● marks the root, ? a word whose head is unknown; non-projective arcs are magenta.
+    In the terminal each word is a line. ● marks the root, ? a word whose head is unknown; non-projective arcs
+    are magenta.
     """
     from arcwise.errors import InputError
     from arcwise.visual.pictures import check_picture
@@ -138,7 +139,8 @@ class SentenceSelection:
         return cls(ranges, names)
 
     def take(self, file: str) -> Iterator[tuple[int, Sentence]]:
-        """The selected sentences with their numbers, in the order of the file; reads no further than needed."""
+        """The selected sentences with their numbers, in the order of the file; reads no further than
+        needed."""
         from arcwise.errors import InputError
         from arcwise.treebanks import stream
 

@@ -32,7 +32,8 @@ def run(
 ) -> None:
     """Split a treebank into parts such as train, dev and test.
 
-    Proportions are counted in words. Every sentence goes to exactly one part, unchanged and in the order of the file.
+    Proportions are counted in words. Every sentence goes to exactly one part, unchanged and in the order of
+    the file.
     """
     from arcwise.errors import InputError
     from arcwise.treebanks.files import make_folder

@@ -33,10 +33,11 @@ def run(
 ) -> None:
     """Print statistics of treebanks, one column per file.
 
-    A token is an orthographic word; a multiword token (ID 2-3) contains several words. An arc is non-projective if its head does not
-    dominate every word between head and dependent; an arc from the root (HEAD 0) counts as an arc, but is never non-projective. Two
-    arcs cross if each has one end strictly inside the other; the root precedes the first word. The gap degree of a tree is the largest
-    number of gaps in the yield of a word (Kuhlmann and Nivre 2006).
+    A token is an orthographic word; a multiword token (ID 2-3) contains several words. An arc is
+    non-projective if its head does not dominate every word between head and dependent; an arc from the root
+    (HEAD 0) counts as an arc, but is never non-projective. Two arcs cross if each has one end strictly inside
+    the other; the root precedes the first word. The gap degree of a tree is the largest number of gaps in the
+    yield of a word (Kuhlmann and Nivre 2006).
     """
     from arcwise.treebanks.statistics import statistics
 

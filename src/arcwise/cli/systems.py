@@ -16,17 +16,18 @@ def run(
         list[str] | None,
         typer.Option(
             "--system",
-            help="Show only this system: a name, a name with parameters such as 'bounded(K=4,D=3)', or a .toml file; "
-            "may be repeated.",
+            help="Show only this system: a name, a name with parameters such as 'bounded(K=4,D=3)', or a "
+            ".toml file; may be repeated.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
     """List transition systems with their parameters and properties.
 
-    K is the number of active tokens, D the maximum distance between the ends of an arc (in tokens not yet attached). A projective system
-    builds no crossing arcs; a linear one takes time proportional to sentence length; a DAG system may give a word several heads (column
-    DEPS); dynamic means that there is a dynamic oracle, so that training can explore errors.
+    K is the number of active tokens, D the maximum distance between the ends of an arc (in tokens not yet
+    attached). A projective system builds no crossing arcs; a linear one takes time proportional to sentence
+    length; a DAG system may give a word several heads (column DEPS); dynamic means that there is a dynamic
+    oracle, so that training can explore errors.
     """
     from rich.table import Table
 

@@ -19,7 +19,8 @@ def run(
     sentence: Annotated[
         str,
         typer.Argument(
-            help="Words separated by spaces, each with its tag if the model uses tags: 'The/DET cat/NOUN'; or a CoNLL-U file.",
+            help="Words separated by spaces, each with its tag if the model uses tags: 'The/DET cat/NOUN'; "
+            "or a CoNLL-U file.",
             show_default=False,
         ),
     ],
@@ -38,9 +39,11 @@ def run(
         typer.Option("--html", help="Write an interactive HTML page to this file.", show_default=False),
     ] = None,
 ) -> None:
-    """Show a derivation step by step: operative tokens (active ones in brackets), remaining input, and transitions with scores.
+    """Show a derivation step by step: operative tokens (active ones in brackets), remaining input, and
+    transitions with scores.
 
-    The parser takes the first transition of each step. The derivation is greedy, whatever the beam size of the model.
+    The parser takes the first transition of each step. The derivation is greedy, whatever the beam size of
+    the model.
     """
     from arcwise.errors import InputError
     from arcwise.transition.trace import trace, trace_text
@@ -65,7 +68,8 @@ def run(
 
 
 def _open_model(model: str, treebank: Treebank) -> tuple[TransitionParser, Treebank]:
-    """The transition-based parser of a model, and its input: the treebank, tagged if the model is a pipeline."""
+    """The transition-based parser of a model, and its input: the treebank, tagged if the model is a
+    pipeline."""
     from arcwise.errors import ModelError
     from arcwise.models import open_model
     from arcwise.pipeline.pipeline import as_pipeline, tree_parser

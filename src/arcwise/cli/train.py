@@ -46,7 +46,8 @@ class ConfigArguments:
     trainer: Annotated[
         str | None,
         typer.Option(
-            help=f"Graph-based: one of {', '.join(TRAINERS)}. Transition-based: one of {_TRANSITION_TRAINERS}."
+            help=f"Graph-based: one of {', '.join(TRAINERS)}. Transition-based: one of "
+            f"{_TRANSITION_TRAINERS}."
         ),
     ] = None
     epochs: Annotated[int | None, from_declaration(TransitionConfig, "epochs")] = None
@@ -68,8 +69,8 @@ class ConfigArguments:
     system: Annotated[
         str | None,
         typer.Option(
-            help="Transition system: a name such as arc-eager, a name with parameters such as 'bounded(K=4,D=3)', "
-            "or a .toml file; 'arcwise systems' lists them."
+            help="Transition system: a name such as arc-eager, a name with parameters such as "
+            "'bounded(K=4,D=3)', or a .toml file; 'arcwise systems' lists them."
         ),
     ] = None
     beam: Annotated[
@@ -130,15 +131,16 @@ class TeacherArguments:
     teacher: Annotated[
         str | None,
         typer.Option(
-            help="Distillation: a model with tree probabilities, e.g. a neural ensemble, to learn from besides the treebank.",
+            help="Distillation: a model with tree probabilities, e.g. a neural ensemble, to learn from "
+            "besides the treebank.",
             show_default=False,
         ),
     ] = None
     text: Annotated[
         list[str] | None,
         typer.Option(
-            help="With --teacher: unannotated text to learn from; CoNLL-U with words and tags, or raw text if the teacher "
-            "is a pipeline; may be repeated.",
+            help="With --teacher: unannotated text to learn from; CoNLL-U with words and tags, or raw text "
+            "if the teacher is a pipeline; may be repeated.",
             show_default=False,
             metavar="FILE",
         ),
@@ -148,8 +150,8 @@ class TeacherArguments:
         from_declaration(
             DistillationConfig,
             "gold_share",
-            text="With --teacher: weight of the gold tree in the targets of a treebank sentence; the teacher's "
-            "distribution has the rest.",
+            text="With --teacher: weight of the gold tree in the targets of a treebank sentence; the "
+            "teacher's distribution has the rest.",
             default=True,
         ),
     ] = None
@@ -167,8 +169,8 @@ class TeacherArguments:
         from_declaration(
             DistillationConfig,
             "teacher_folds",
-            text="With --teacher: cross-fit the teacher in N folds of the treebank, so that it labels only sentences it "
-            "was not trained on (0 uses the teacher as it is).",
+            text="With --teacher: cross-fit the teacher in N folds of the treebank, so that it labels only "
+            "sentences it was not trained on (0 uses the teacher as it is).",
             default=True,
         ),
     ] = None
@@ -182,8 +184,8 @@ class WorkerArguments:
         int,
         typer.Option(
             min=1,
-            help="Number of training processes. They share each epoch (the model then depends on N), values of C, folds, "
-            "the taggers of --jackknife or the networks of --ensemble.",
+            help="Number of training processes. They share each epoch (the model then depends on N), values "
+            "of C, folds, the taggers of --jackknife or the networks of --ensemble.",
         ),
     ] = 1
     engine: Annotated[
@@ -192,8 +194,8 @@ class WorkerArguments:
     address: Annotated[
         str | None,
         typer.Option(
-            help="With --engine ray: address of the cluster, e.g. auto or 10.0.0.1:6379. [default: RAY_ADDRESS, or Ray on "
-            "this machine]",
+            help="With --engine ray: address of the cluster, e.g. auto or 10.0.0.1:6379. [default: "
+            "RAY_ADDRESS, or Ray on this machine]",
             show_default=False,
         ),
     ] = None
@@ -209,14 +211,16 @@ class TrainArguments:
         str | None,
         typer.Option(
             help="Development data for model selection and calibration: a treebank; 5fold (or any number), "
-            "cross-validation on the training data; or none. [default: 5fold for 10 to 1,000 sentences, else none]",
+            "cross-validation on the training data; or none. [default: 5fold for 10 to 1,000 sentences, "
+            "else none]",
             show_default=False,
         ),
     ] = None
     parser: Annotated[
         str | None,
         typer.Option(
-            help=f"Kind of parser: {' or '.join(trainable())}. [default: graph, or the kind in the TOML file of a pipeline]",
+            help=f"Kind of parser: {' or '.join(trainable())}. [default: graph, or the kind in the TOML "
+            f"file of a pipeline]",
             show_default=False,
         ),
     ] = None
@@ -232,14 +236,16 @@ class TrainArguments:
         from_declaration(
             PipelineConfig,
             "jackknife",
-            text="With --pipeline: train the parser on tags predicted by N-fold jackknifing; 0 uses the gold tags.",
+            text="With --pipeline: train the parser on tags predicted by N-fold jackknifing; 0 uses the "
+            "gold tags.",
             default=True,
         ),
     ] = None
     note: Annotated[
         list[str] | None,
         typer.Option(
-            help="With --pipeline: KEY=VALUE to store in the model and show in 'arcwise info', e.g. licence=…; may be repeated.",
+            help="With --pipeline: KEY=VALUE to store in the model and show in 'arcwise info', e.g. "
+            "licence=…; may be repeated.",
             show_default=False,
         ),
     ] = None
@@ -251,7 +257,8 @@ class TrainArguments:
         bool,
         typer.Option(
             "--resume",
-            help="Neural: resume an interrupted training from MODEL.checkpoint, with the same options and data.",
+            help="Neural: resume an interrupted training from MODEL.checkpoint, with the same options and "
+            "data.",
         ),
     ] = False
     distillation: TeacherArguments
@@ -298,9 +305,9 @@ class TrainArguments:
 def run(arguments: TrainArguments) -> None:
     """Train a parser, or with --pipeline everything from raw text to trees, and write it to a model file.
 
-    Ctrl-C stops training and keeps the best model so far. A model that exists already is not overwritten then: the new one is written
-    beside it. Before the end of the first epoch there is nothing to keep, and nothing is written.
-    'arcwise parse' uses the model, 'arcwise info' describes it.
+    Ctrl-C stops training and keeps the best model so far. A model that exists already is not overwritten
+    then: the new one is written beside it. Before the end of the first epoch there is nothing to keep, and
+    nothing is written. 'arcwise parse' uses the model, 'arcwise info' describes it.
     """
     from arcwise.engine import engine_of
     from arcwise.errors import InputError
@@ -386,7 +393,8 @@ def _train_pipeline(
 
 
 def _checkpoint(model: str, parser: str, *, resume: bool) -> str | None:
-    """The checkpoint of a neural training. One that exists is neither overwritten nor resumed without being asked."""
+    """The checkpoint of a neural training. One that exists is neither overwritten nor resumed without being
+    asked."""
     from arcwise.errors import InputError
 
     if parser != "neural":

@@ -23,9 +23,9 @@ def run(
     level: Annotated[
         str,
         typer.Option(
-            help="Checks. format: whether arcwise can read the file. 1: the CoNLL-U format, like the official UD validator; 2: also "
-            "trees, tags, labels, features and the text; 3: also the language-independent guidelines of Universal "
-            "Dependencies; ud: the highest level.",
+            help="Checks. format: whether arcwise can read the file. 1: the CoNLL-U format, like the "
+            "official UD validator; 2: also trees, tags, labels, features and the text; 3: also the "
+            "language-independent guidelines of Universal Dependencies; ud: the highest level.",
         ),
     ] = "format",
     max_errors: Annotated[int, typer.Option(help="Stop after this many errors; 0 shows all.")] = 0,
@@ -56,8 +56,8 @@ def run(
 ) -> None:
     """List the errors of CoNLL-U files, one per line: path:line (sent_id): message
 
-    With --level each line ends in the name of the rule (see docs/reference/validation.md). The exit status is 1 if there are errors,
-    else 0; warnings are not errors.
+    With --level each line ends in the name of the rule (see docs/reference/validation.md). The exit status is
+    1 if there are errors, else 0; warnings are not errors.
     """
     if level not in LEVELS:
         raise OptionError("level", f"found {level!r}, expected one of {', '.join(LEVELS)}")

@@ -21,8 +21,8 @@ def run(
     constrain: Annotated[
         float,
         typer.Option(
-            help="Accept a proof about parses constrained by rules: the fraction of all arcs that follow them, as given to "
-            "'arcwise induce'. By default only a proof about all parses is accepted.",
+            help="Accept a proof about parses constrained by rules: the fraction of all arcs that follow "
+            "them, as given to 'arcwise induce'. By default only a proof about all parses is accepted.",
             min=0.0,
             max=1.0,
         ),
@@ -38,9 +38,9 @@ def run(
 ) -> None:
     """Verify a certificate: its parses have the stated likelihood, and no parses exceed the stated bound.
 
-    The verifier shares no code with the search, needs no solver, and uses exact arithmetic. It prints what was proved, with the
-    rules that constrain the parses, if any. The exit status is 0 if the certificate holds, and 1 if it does not (or is about
-    other parses than you asked for); the message says why.
+    The verifier shares no code with the search, needs no solver, and uses exact arithmetic. It prints what
+    was proved, with the rules that constrain the parses, if any. The exit status is 0 if the certificate
+    holds, and 1 if it does not (or is about other parses than you asked for); the message says why.
     """
     from arcwise.cli._support.corpus_tags import Selection, arc_share
     from arcwise.cli._support.search_progress import ProgressLine
@@ -72,7 +72,8 @@ def run(
         typer.echo(f"rejected: {error}", err=True)
         if data.get("constraint") is not None and constraint is None:
             typer.echo(
-                "use --constrain SHARE, and --rules FILE for rules of your own, to accept a proof about such parses",
+                "use --constrain SHARE, and --rules FILE for rules of your own, to accept a proof about "
+                "such parses",
                 err=True,
             )
         raise typer.Exit(1) from None

@@ -1,7 +1,8 @@
-"""Sentences and documents as JSON values, and back; docs/reference/json.md describes the fields, json_model.py declares their types.
+"""Sentences and documents as JSON values, and back.
 
-Nothing that well-formed CoNLL-U has is lost. Some fields repeat what others have, for those who read (``text``, ``start``, ``end``,
-``probability``, …); what is read back is the comments and the ten columns.
+docs/reference/json.md describes the fields, json_model.py declares their types. Nothing of well-formed CoNLL-U is
+lost. Some fields repeat others for readers (``text``, ``start``, ``end``, ``probability``, …); only the comments and
+the ten columns are read back.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def document_json(treebank: Treebank) -> dict[str, Any]:
-    """All sentences, and the text that they are from."""
+    """All sentences, and their text."""
     return {
         "text": treebank.surface.text,
         "start": treebank.surface.start,
@@ -55,23 +56,23 @@ def document_json(treebank: Treebank) -> dict[str, Any]:
 
 
 def sentence_json(sentence: Sentence) -> dict[str, Any]:
-    """A sentence; places are those in the text of its treebank."""
+    """A sentence, with offsets in the text of its treebank."""
     return header_json(sentence) | _rows_json(sentence, sentence.treebank.surface.places[sentence.number])
 
 
 def header_json(sentence: Sentence) -> dict[str, Any]:
-    """What is said of a sentence as a whole."""
+    """The fields of a sentence apart from its rows."""
     lines = sentence.raw_comment_lines
     comments = comment_values(lines)
     places = sentence.treebank.surface.places[sentence.number]
-    found: dict[str, Any] = {"sent_id": comments["sent_id"]} if "sent_id" in comments else {}
-    found["text"] = comments.get("text") or sentence.text
+    values: dict[str, Any] = {"sent_id": comments["sent_id"]} if "sent_id" in comments else {}
+    values["text"] = comments.get("text") or sentence.text
     if places:
-        found |= {"start": places[0][0], "end": places[-1][1]}
-    found["comments"] = [_comment(line) for line in lines]
+        values |= {"start": places[0][0], "end": places[-1][1]}
+    values["comments"] = [_comment(line) for line in lines]
     if (tree := share(comments.get("tree_prob"))) is not None:
-        found["probability"] = tree
-    return found
+        values["probability"] = tree
+    return values
 
 
 def _rows_json(sentence: Sentence, places: Sequence[Place]) -> dict[str, Any]:
@@ -88,50 +89,50 @@ def _rows_json(sentence: Sentence, places: Sequence[Place]) -> dict[str, Any]:
         else:
             word += 1
             parts["words"].append(_row_json(fields, next(left) if word > inside else None))
-    return {name: found for name, found in parts.items() if found or name == "words"}
+    return {name: rows for name, rows in parts.items() if rows or name == "words"}
 
 
 def _row_json(fields: tuple[str, ...], place: Place | None) -> dict[str, Any]:
     number, form, lemma, upos, xpos, feats, head, label, deps, misc = fields
-    found: dict[str, Any] = {"id": int(number) if number.isdecimal() else number, "form": form}
+    values: dict[str, Any] = {"id": int(number) if number.isdecimal() else number, "form": form}
     if lemma != "_":
-        found["lemma"] = lemma
+        values["lemma"] = lemma
     if upos != "_":
-        found["upos"] = upos
+        values["upos"] = upos
     if xpos != "_":
-        found["xpos"] = xpos
+        values["xpos"] = xpos
     if feats != "_":
-        found["feats"] = exact_pairs(feats)
+        values["feats"] = exact_pairs(feats)
     if head != "_":
-        found["head"] = int(head)
+        values["head"] = int(head)
     if label != "_":
-        found["label"] = label
+        values["label"] = label
     if deps != "_":
         arcs = enhanced_arcs(deps)
-        found["deps"] = deps if arcs is None else [arc._asdict() for arc in arcs]
-    told: Mapping[str, str] = {}
+        values["deps"] = deps if arcs is None else [arc._asdict() for arc in arcs]
+    misc_values: Mapping[str, str] = {}
     if misc != "_":
-        found["misc"] = exact = exact_pairs(misc)
-        told = pairs(misc) if isinstance(exact, str) else exact
+        values["misc"] = exact = exact_pairs(misc)
+        misc_values = pairs(misc) if isinstance(exact, str) else exact
     if place is not None:
-        found["start"], found["end"] = place
-    if (p := share(told.get(HEAD_PROBABILITY))) is not None:
-        found["head_probability"] = p
-    if (p := share(told.get(LABEL_PROBABILITY))) is not None:
-        found["label_probability"] = p
-    if ALTERNATIVES in told and (arcs_told := read_alternatives(misc)):
-        found["alternatives"] = [arc._asdict() for arc in arcs_told]
-    return found
+        values["start"], values["end"] = place
+    if (p := share(misc_values.get(HEAD_PROBABILITY))) is not None:
+        values["head_probability"] = p
+    if (p := share(misc_values.get(LABEL_PROBABILITY))) is not None:
+        values["label_probability"] = p
+    if ALTERNATIVES in misc_values and (alternatives := read_alternatives(misc)):
+        values["alternatives"] = [arc._asdict() for arc in alternatives]
+    return values
 
 
 def _comment(line: str) -> str:
-    """Without ``# `` where this can be put back; else as it is, from its ``#`` on."""
+    """A comment without ``# ``, if reading can add it again; otherwise unchanged."""
     rest = line.removeprefix("# ")
     return line if rest == line or rest.startswith("#") else rest
 
 
 def comment_number(sentence: Sentence, key: str) -> float | None:
-    """The probability that a comment tells; None if there is no such comment."""
+    """The probability in a comment; None if there is no such comment."""
     return share(sentence.comments.get(key))
 
 
@@ -142,14 +143,16 @@ def treebank_text(values: Any) -> str:
 
     if not isinstance(values, Mapping) or not ("sentences" in values or "words" in values):
         raise InputError(
-            f"json: found {shown(values)}, expected an object with 'sentences' (a document) or 'words' (a sentence)"
+            f"json: found {shown(values)}, expected an object with 'sentences' (a document) or 'words' (a "
+            f"sentence)"
         )
     if "sentences" not in values:
         return _sentence_text(check_json(JsonSentence, values, "json"), "json")
     sentences = values["sentences"]
     if not isinstance(sentences, list | tuple):
         raise InputError(f"sentences: found {shown(sentences)}, expected a list")
-    # One sentence at a time: the garbage collector would scan the rows of a large document over and over, which
+    # One sentence at a time: the garbage collector would scan the rows of a large document over and over,
+    # which
     # takes longer than the checks.
     texts = []
     for number, sentence in enumerate(sentences):

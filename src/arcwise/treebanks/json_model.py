@@ -1,6 +1,8 @@
-"""The JSON of documents, sentences and words as declared types: what is read is checked by them, and ``json_schema`` describes them.
+"""The JSON of documents, sentences and words as declared types: what is read is checked by them, and
+``json_schema`` describes them.
 
-Fields that repeat others for readers (``start``, ``end``, ``text``) are described and not checked, because nothing reads them back.
+Fields that repeat others for readers (``start``, ``end``, ``text``) are described and not checked, because
+nothing reads them back.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ def _number_as_text(value: Any) -> Any:
     return str(value) if type(value) is int else value
 
 
-# Functions check the text, not patterns: pydantic's patterns refuse half a surrogate pair, which is read as "?".
+# Functions check the text, not patterns: pydantic's patterns refuse half a surrogate pair, which is read as
+# "?".
 Key = Annotated[Text, AfterValidator(_one_column)]
 Column = Annotated[Key, Described({"type": "string", "pattern": r"^[^\t\n\r]*$"})]
 Comment = Annotated[Text, AfterValidator(_one_line), Described({"type": "string", "pattern": r"^[^\n\r]*$"})]
@@ -81,7 +84,8 @@ Arcs = Annotated[
 
 
 class JsonRow(JsonObject, extra="forbid"):
-    """What words, multiword tokens and empty nodes have in common: the columns of CoNLL-U, and what MISC says of the arc."""
+    """What words, multiword tokens and empty nodes have in common: the columns of CoNLL-U, and what MISC says
+    of the arc."""
 
     id: Any = None
     form: Column | None = None

@@ -1,7 +1,8 @@
 """``arcwise serve`` as an ASGI application: routes, limits and error responses.
 
-Starlette routes requests and writes responses. Its application class is not used: the limits, the metrics and the headers of every
-response are one function here, and each of Starlette's middleware layers would cost a request more than all of that.
+Starlette routes requests and writes responses. Its application class is not used: the limits, the metrics and
+the headers of every response are one function here, and each of Starlette's middleware layers would cost a
+request more than all of that.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
 LINGER = 2.0
-"""Seconds for which the rest of a refused body is still read: a client that is cut off while sending never sees the response."""
+"""Seconds for which the rest of a refused body is still read: a client that is cut off while sending never
+sees the response."""
 
 
 class ServeApp:
@@ -154,7 +156,8 @@ class ServeApp:
         return made(body.encode("utf-8", "replace"), error.status, error.headers, kind)
 
     async def _body(self, request: Request) -> bytes:
-        """The body of a POST. A body over the limit is refused before it is in memory, whether its length was announced or not."""
+        """The body of a POST. A body over the limit is refused before it is in memory, whether its length was
+        announced or not."""
         length = request.headers.get("content-length", "0")
         if length.isascii() and length.isdigit() and int(length) > self._limits.max_body:
             raise too_large(self._limits)
@@ -195,7 +198,8 @@ class ServeApp:
         return await self._run(task, lambda treebank: parse_answer(task.model, treebank, values))
 
     async def _run(self, task: ParseTask, answer: Callable[[Treebank], dict[str, Any]]) -> Response:
-        """The response to a task. A long one is written in a thread, so that other requests need not wait for it."""
+        """The response to a task. A long one is written in a thread, so that other requests need not wait for
+        it."""
         assert self._queues is not None
         try:
             treebank = await self._queues.do(task)
@@ -240,8 +244,8 @@ def _json(value: Any) -> Response:
 
 
 def _headers(allow_origin: str | None) -> list[tuple[bytes, bytes]]:
-    """The headers of every response. Those for other origins do not depend on the request, which Starlette's CORS middleware would
-    read once more for each."""
+    """The headers of every response. Those for other origins do not depend on the request, which Starlette's
+    CORS middleware would read once more for each."""
     headers = dict(HEADERS)
     if allow_origin is not None:
         headers |= {

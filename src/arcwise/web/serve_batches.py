@@ -1,6 +1,7 @@
 """Dynamic batching: one thread takes all waiting requests and parses them in one call.
 
-There is no batching delay: a single request is parsed at once, and those that arrive meanwhile form the next batch.
+There is no batching delay: a single request is parsed at once, and those that arrive meanwhile form the next
+batch.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from arcwise.web.serve_limits import Limits, too_many, too_slow
 from arcwise.web.serve_tasks import ParseTask, TaskResult, run_tasks
 
 BATCH = 8_000
-"""Bytes of text in one call, more than a thousand words. Larger batches are hardly faster, and a request that arrives during a call
-waits until its end."""
+"""Bytes of text in one call, more than a thousand words. Larger batches are hardly faster, and a request that
+arrives during a call waits until its end."""
 LONG = 20_000
-"""Bytes of text from which a request goes to a queue of its own, so that short requests need not wait for it."""
+"""Bytes of text from which a request goes to a queue of its own, so that short requests need not wait for
+it."""
 
 Waiting = tuple[ParseTask, "asyncio.Future[Treebank]"]
 

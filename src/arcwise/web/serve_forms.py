@@ -56,10 +56,11 @@ def not_utf8(error: UnicodeDecodeError) -> str:
 def multipart(content_type: str, body: bytes) -> dict[str, str]:
     """The fields of a form with files (RFC 7578), files as text.
 
-    python-multipart is not used: it drops the last field of a form that was cut off without an error. The body is in memory already,
-    which leaves nothing for a streaming parser to save.
+    python-multipart is not used: it drops the last field of a form that was cut off without an error. The
+    body is in memory already, which leaves nothing for a streaming parser to save.
 
-    >>> multipart('multipart/form-data; boundary="x"', b'--x\\r\\nContent-Disposition: form-data; name="data"\\r\\n\\r\\nHi!\\r\\n--x--\\r\\n')
+    >>> body = b'--x\\r\\nContent-Disposition: form-data; name="data"\\r\\n\\r\\nHi!\\r\\n--x--\\r\\n'
+    >>> multipart('multipart/form-data; boundary="x"', body)
     {'data': 'Hi!'}
     """
     header = Message()

@@ -14,14 +14,15 @@ from arcwise.treebanks import Treebank
 from arcwise.web.serve_models import ServedModel
 
 Form = Literal["text", "lines", "conllu", "horizontal", "vertical"]
-"""``lines``: text with one sentence per line; ``horizontal``: one sentence per line, words separated by spaces; ``vertical``: one word
-per line, a blank line after each sentence."""
+"""``lines``: text with one sentence per line; ``horizontal``: one sentence per line, words separated by
+spaces; ``vertical``: one word per line, a blank line after each sentence."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Input data and its form. ``ranges``: add the character offsets of words. ``spaces``: record white space other than single spaces
-    in MISC. ``paragraphs``: mark the start of the document and of paragraphs in comments."""
+    """Input data and its form. ``ranges``: add the character offsets of words. ``spaces``: record white space
+    other than single spaces in MISC. ``paragraphs``: mark the start of the document and of paragraphs in
+    comments."""
 
     form: Form
     data: str
@@ -126,7 +127,8 @@ def _without_spaces(treebank: Treebank) -> Treebank:
 
 def _without(line: str) -> str:
     """
-    >>> _without("1\\tx\\tSpacesAfter=\\\\n|A=b"), _without("1\\tx\\tSpacesAfter=\\\\n"), _without("# SpacesAfter=x")
+    >>> lines = "1\\tx\\tSpacesAfter=\\\\n|A=b", "1\\tx\\tSpacesAfter=\\\\n", "# SpacesAfter=x"
+    >>> tuple(map(_without, lines))
     ('1\\tx\\tA=b', '1\\tx\\t_', '# SpacesAfter=x')
     """
     fields, tab, misc = line.rpartition("\t")

@@ -1,4 +1,5 @@
-"""``/v1/parse``: its request and its response as declared types, and how one becomes a task and the other is made."""
+"""``/v1/parse``: its request and its response as declared types, and how one becomes a task and the other is
+made."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ class JsonConstraints(JsonObject, extra="forbid"):
     labels: Labels = Field({}, description="The label of the arc into a word, by the number of the word.")
     subtrees: Arcs = Field(
         [],
-        description="Spans (first and last word) that must be one word and its descendants; projective trees only.",
+        description="Spans (first and last word) that must be one word and its descendants; projective "
+        "trees only.",
     )
     max_length: Whole | None = Field(
         None, description="The longest arc between two words, in words.", json_schema_extra={"minimum": 1}
@@ -93,7 +95,8 @@ def _option_schema(option: Declared) -> dict[str, Any]:
 
 
 def _option_field(option: Declared) -> tuple[Any, Any]:
-    """An option of a parse as a field. ``ParseOptions`` checks the value, by the declaration that the schema is made from."""
+    """An option of a parse as a field. ``ParseOptions`` checks the value, by the declaration that the schema
+    is made from."""
     default = {"default": True} if option.name == "confidence" else {}
     schema = {**_option_schema(option), **default, "description": option.text}
     return Annotated[Any, WithJsonSchema(schema)], None
@@ -119,7 +122,8 @@ class ParseAnswer(JsonDocument):
 def read_request(body: bytes) -> ParseInput:
     """The body of a request to ``/v1/parse``. ``InputError`` for anything else."""
     try:
-        # Not pydantic's own parser of JSON: it refuses half a surrogate pair, and cannot say where UTF-8 is broken.
+        # Not pydantic's own parser of JSON: it refuses half a surrogate pair, and cannot say where UTF-8 is
+        # broken.
         values = json.loads(body.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise InputError(f"body: {not_utf8(error)}") from None
@@ -129,7 +133,8 @@ def read_request(body: bytes) -> ParseInput:
 
 
 def parse_task(models: Models, request: ParseInput, limits: Limits) -> ParseTask:
-    """What a request asks of a model. ``InputError`` for what is impossible, ``RequestRefused`` for what is too much."""
+    """What a request asks of a model. ``InputError`` for what is impossible, ``RequestRefused`` for what is
+    too much."""
     model = models.find(request.model)
     options = _options(request)
     options.check(model.parser.kind, model.parser.capabilities)

@@ -14,8 +14,8 @@ MEGABYTE = 2**20
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a request. One that exceeds them is refused with a status and a message: 413 too large, 429 too many waiting requests,
-    503 too slow."""
+    """Limits of a request. One that exceeds them is refused with a status and a message: 413 too large, 429
+    too many waiting requests, 503 too slow."""
 
     max_body: int = option(4 * MEGABYTE, "Maximum size of a request in bytes.", low=1, high=2**31 - 1)
     max_words: int = option(1000, "Maximum number of words in a sentence.", low=1, high=1_000_000)

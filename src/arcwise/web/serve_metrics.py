@@ -1,7 +1,7 @@
 """Metrics of all workers, counted in memory that they share and written in the format of Prometheus.
 
-prometheus_client writes the text. It does not do the counting: its multi-process mode keeps a file for each process that ever ran,
-and the counts of a worker that was killed would have to be collected by hand.
+prometheus_client writes the text. It does not do the counting: its multi-process mode keeps a file for each
+process that ever ran, and the counts of a worker that was killed would have to be collected by hand.
 """
 
 from __future__ import annotations

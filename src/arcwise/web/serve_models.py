@@ -73,8 +73,9 @@ class Models:
     def find(self, name: str | None, *, nearly: bool = False) -> ServedModel:
         """The model of this name; ``InputError`` with the names if there is none.
 
-        A prefix up to a hyphen will do (``english`` for ``english-ewt``), and so will the language of a model. ``nearly``: a longer
-        name is also accepted (``english-ewt-ud-2.12-230717`` for ``english``), because clients of UDPipe send the names of its models.
+        A prefix up to a hyphen will do (``english`` for ``english-ewt``), and so will the language of a
+        model. ``nearly``: a longer name is also accepted (``english-ewt-ud-2.12-230717`` for ``english``),
+        because clients of UDPipe send the names of its models.
         """
         if not name:
             return self.default
@@ -103,7 +104,7 @@ def _prefixes(name: str) -> list[str]:
 
 def _name_and_path(text: str) -> tuple[str, str]:
     """
-    >>> _name_and_path("latin=models/latin.arcwise"), _name_and_path("models/latin.arcwise"), _name_and_path("en")
+    >>> tuple(map(_name_and_path, ("latin=models/latin.arcwise", "models/latin.arcwise", "en")))
     (('latin', 'models/latin.arcwise'), ('latin', 'models/latin.arcwise'), ('en', 'en'))
     """
     name, equals, path = text.partition("=")

@@ -45,9 +45,15 @@ def openapi(models: Models, limits: Limits) -> Json:
     parameters = schemas.pop("Parameters")
     form = {"content": {FORM: {"schema": parameters}, FILES: {"schema": parameters}}}
     query = [
-        {"name": name, "in": "query", "required": name == "data", "schema": schema, "description": schema["description"]}
+        {
+            "name": name,
+            "in": "query",
+            "required": name == "data",
+            "schema": schema,
+            "description": schema["description"],
+        }
         for name, schema in parameters["properties"].items()
-    ]  # fmt: skip
+    ]
     body = {"required": True, "content": {JSON: {"schema": _ref("Request")}}}
     health = {
         "200": _response("Ready.", "Health"),
@@ -71,7 +77,8 @@ def openapi(models: Models, limits: Limits) -> Json:
             "/v1/parse": {
                 "post": _operation(
                     "parse",
-                    "Parse text, words or CoNLL-U, with confidences, k best trees, alternatives and constraints.",
+                    "Parse text, words or CoNLL-U, with confidences, k best trees, alternatives and "
+                    "constraints.",
                     {"200": trees, **_errors(JSON)},
                     requestBody=body,
                 )

@@ -1,4 +1,5 @@
-"""The output formats of UDPipe's service: CoNLL-U, one sentence or word per line, plain text, Matxin (XML), EPE (JSON)."""
+"""The output formats of UDPipe's service: CoNLL-U, one sentence or word per line, plain text, Matxin (XML),
+EPE (JSON)."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ def conllu(treebank: Treebank) -> str:
 def conllu_v1(treebank: Treebank) -> str:
     """CoNLL-U version 1: no empty nodes, no spaces in forms and lemmas.
 
-    >>> conllu_v1(Treebank(b"1\\tNew York\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n1.1\\tx\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"))
+    >>> conllu_v1(Treebank(b"1\\tNew "
+    "York\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n1.1\\tx\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"))
     '1\\tNew_York\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n'
     """
     return "".join("".join(f"{line}\n" for line in _v1_lines(sentence)) + "\n" for sentence in treebank)
@@ -35,7 +37,8 @@ def _v1_lines(sentence: Sentence) -> Iterator[str]:
 def horizontal(treebank: Treebank) -> str:
     """One sentence per line, words separated by spaces; a space in a word becomes a no-break space.
 
-    >>> horizontal(Treebank(b"1\\tNew York\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n2\\tsleeps\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"))
+    >>> horizontal(Treebank(b"1\\tNew "
+    "York\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n2\\tsleeps\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"))
     'New\\xa0York sleeps\\n'
     """
     return "".join(" ".join(form.replace(" ", "\xa0") for form in s.forms) + "\n" for s in treebank)
@@ -80,7 +83,8 @@ def plaintext_normalized(treebank: Treebank) -> str:
 def matxin(treebank: Treebank) -> str:
     """Trees as XML.
 
-    >>> print(matxin(Treebank(b"1\\tGo\\tgo\\t_\\t_\\t_\\t0\\troot\\t_\\t_\\n2\\t!\\t!\\t_\\t_\\t_\\t1\\tpunct\\t_\\t_\\n\\n")), end="")
+    >>> rows = b"1\\tGo\\tgo\\t_\\t_\\t_\\t0\\troot\\t_\\t_\\n2\\t!\\t!\\t_\\t_\\t_\\t1\\tpunct\\t_\\t_\\n\\n"
+    >>> print(matxin(Treebank(rows)), end="")
     <corpus>
     <SENTENCE ord="1" alloc="0">
      <NODE ord="1" alloc="0" form="Go" lem="go" mi="" si="root">
@@ -96,9 +100,10 @@ def matxin(treebank: Treebank) -> str:
 
 
 def _nodes(sentence: Sentence) -> Iterator[str]:
-    """The words from the root down. Without recursion, because a tree may be as deep as the sentence is long."""
+    """The words from the root down. Without recursion, because a tree may be as deep as the sentence is
+    long."""
     children = _children(sentence)
-    columns = sentence.forms, sentence.lemmas, [_value(own) for own in sentence.feats], sentence.deprels
+    columns = sentence.forms, sentence.lemmas, [_value(feats) for feats in sentence.feats], sentence.deprels
     open_words = [(word, 1) for word in reversed(children[0])]
     while open_words:
         word, depth = open_words.pop()
@@ -113,7 +118,8 @@ def _nodes(sentence: Sentence) -> Iterator[str]:
 
 
 def epe(treebank: Treebank) -> str:
-    """One JSON object per line and sentence: words as nodes, arcs as edges from head to modifier (Extrinsic Parser Evaluation)."""
+    """One JSON object per line and sentence: words as nodes, arcs as edges from head to modifier (Extrinsic
+    Parser Evaluation)."""
     return "".join(
         json.dumps({"id": number, "nodes": _epe_nodes(sentence)}, ensure_ascii=False) + "\n"
         for number, sentence in enumerate(treebank, 1)

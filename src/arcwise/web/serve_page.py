@@ -18,7 +18,8 @@ PAGE_FILES = {
 
 @lru_cache
 def page_file(path: str) -> tuple[bytes, str]:
-    """A file of the page and its content type. The style sheet starts with the one of ``arcwise show --html``."""
+    """A file of the page and its content type. The style sheet starts with the one of ``arcwise show
+    --html``."""
     name, kind = PAGE_FILES[path]
     data = (files("arcwise") / "web" / "static" / "serve" / name).read_bytes()
     return ((PAGE_STYLE + STYLE).encode() + data if name == "serve.css" else data), kind

@@ -55,9 +55,10 @@ def run_service(
 def timeout_protocol(idle: float, unread: float) -> Any:
     """uvicorn's protocol with timeouts that it lacks.
 
-    uvicorn waits forever for the rest of a request line or of headers, and for a client that does not read its response. This protocol
-    closes a connection after ``idle`` seconds without a complete head of a request, and after ``unread`` seconds in which a response
-    could not be sent. It refuses a request line or headers that never end.
+    uvicorn waits forever for the rest of a request line or of headers, and for a client that does not read
+    its response. This protocol closes a connection after ``idle`` seconds without a complete head of a
+    request, and after ``unread`` seconds in which a response could not be sent. It refuses a request line or
+    headers that never end.
     """
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
@@ -97,7 +98,10 @@ def timeout_protocol(idle: float, unread: float) -> Any:
             message = (
                 f"address: found more than {MAX_HEAD} bytes of address and headers; send the data as a form\n"
             )
-            head = f"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(message)}\r\nConnection: close\r\n\r\n"
+            head = (
+                "HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\n"
+                f"Content-Length: {len(message)}\r\nConnection: close\r\n\r\n"
+            )
             self.transport.write((head + message).encode())
             self.loop.call_later(LINGER, self._close)
 

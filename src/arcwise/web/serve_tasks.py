@@ -1,4 +1,5 @@
-"""Tasks of requests, run in batches: the sentences of several go through tagger and parser in one native call."""
+"""Tasks of requests, run in batches: the sentences of several go through tagger and parser in one native
+call."""
 
 from __future__ import annotations
 
@@ -65,8 +66,8 @@ def _checked(treebank: Treebank, max_words: int) -> Treebank:
 
 
 def _batch_key(at: int, task: ParseTask, treebank: Treebank) -> object:
-    """Tasks with the same key are run in one call. k best trees run alone, since they are several sentences each, and so do other line
-    ends, which a joined file could not keep apart."""
+    """Tasks with the same key are run in one call. k best trees run alone, since they are several sentences
+    each, and so do other line ends, which a joined file could not keep apart."""
     if task.options.k_best > 1 or b"\r" in treebank.data or not len(treebank):
         return at
     return id(task.model), task.tag, task.parse, task.options

@@ -1,4 +1,5 @@
-"""The addresses and parameters of UDPipe's public service, ``/models`` and ``/process``: its clients only change the URL."""
+"""The addresses and parameters of UDPipe's public service, ``/models`` and ``/process``: its clients only
+change the URL."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ def _format_pattern(names: Iterable[str]) -> dict[str, Any]:
 
 
 class ProcessParameters(JsonObject):
-    """The parameters of ``/process``. Unknown ones are ignored, as by UDPipe's service: clients send what its models understand."""
+    """The parameters of ``/process``. Unknown ones are ignored, as by UDPipe's service: clients send what its
+    models understand."""
 
     data: Text = Field(description="The text or the sentences.")
     model: Text | None = Field(None, description="One of /models; a part before a hyphen will do.")
@@ -86,7 +88,8 @@ def read_parameters(values: Mapping[str, str]) -> ProcessParameters:
 
 
 def process_task(models: Models, values: ProcessParameters, *, max_words: int) -> ParseTask:
-    """What a request to ``/process`` asks of a model. ``InputError`` for a model or a format that does not exist."""
+    """What a request to ``/process`` asks of a model. ``InputError`` for a model or a format that does not
+    exist."""
     model = models.find(values.model, nearly=True)
     _output(values)
     source = _source(values)

@@ -1,8 +1,8 @@
 """Worker processes that share a port, and their supervisor, which restarts workers that die.
 
-The supervisor opens a socket for each worker (``SO_REUSEPORT``: the kernel distributes connections over them) and keeps it open, so that
-a connection waiting at the socket of a killed worker is served by its successor. Workers are forks: they share the memory of the
-models, and start at once.
+The supervisor opens a socket for each worker (``SO_REUSEPORT``: the kernel distributes connections over them)
+and keeps it open, so that a connection waiting at the socket of a killed worker is served by its successor.
+Workers are forks: they share the memory of the models, and start at once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ Say = Callable[[str], None]
 
 
 def listening_sockets(host: str, port: int, count: int) -> list[socket.socket]:
-    """Sockets that share an address; port 0 picks a free one. ``OptionError`` if the address is not available."""
+    """Sockets that share an address; port 0 picks a free one. ``OptionError`` if the address is not
+    available."""
     sockets: list[socket.socket] = []
     try:
         family, _, _, _, address = socket.getaddrinfo(
@@ -60,7 +61,8 @@ def listening_sockets(host: str, port: int, count: int) -> list[socket.socket]:
 
 
 def _check_free(family: int, address: tuple[object, ...]) -> None:
-    """``OSError`` if another service listens there: with ``SO_REUSEPORT`` we would silently share its connections."""
+    """``OSError`` if another service listens there: with ``SO_REUSEPORT`` we would silently share its
+    connections."""
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(address)
@@ -73,8 +75,10 @@ class WorkerProcess:
 
 
 class Supervisor:
-    """Starts workers and restarts those that die. ``work(number, socket, alive)`` runs in a worker until SIGTERM, or until ``alive`` (the
-    end of a pipe) closes because the supervisor is gone. ``restarted`` is called with the number of a worker that is restarted."""
+    """Starts workers and restarts those that die. ``work(number, socket, alive)`` runs in a worker until
+    SIGTERM, or until ``alive`` (the end of a pipe) closes because the supervisor is gone. ``restarted`` is
+    called with the number of a worker
+    that is restarted."""
 
     def __init__(
         self,
@@ -154,7 +158,8 @@ class Supervisor:
             os._exit(status)
 
     def _reap(self) -> None:
-        """Schedule the restart of workers that died: at once, or after a pause if the worker failed to start."""
+        """Schedule the restart of workers that died: at once, or after a pause if the worker failed to
+        start."""
         for number, worker in list(self._workers.items()):
             pid, status = os.waitpid(worker.pid, os.WNOHANG)
             if not pid:

@@ -1,4 +1,5 @@
-"""Shared by ``induce`` and ``verify``: the selected sentences of a corpus, and the rules that constrain parses."""
+"""Shared by ``induce`` and ``verify``: the selected sentences of a corpus, and the rules that constrain
+parses."""
 
 from __future__ import annotations
 
@@ -53,7 +54,8 @@ class Selection:
     def __str__(self) -> str:
         first = f"the first {self.sentences} " if self.sentences else ""
         without = ", without punctuation" if self.without_punctuation else ""
-        return f"{first}sentences of at most {self.max_length} words{without}, tags from the column {self.column}"
+        which = f"{first}sentences of at most {self.max_length} words{without}"
+        return f"{which}, tags from the column {self.column}"
 
 
 def arc_share(share: float, rules: str | None) -> ArcShare | None:

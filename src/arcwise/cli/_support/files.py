@@ -17,8 +17,8 @@ from arcwise.treebanks.files import check_output, path_kind, same_file
 class Files:
     """The parameters of a command that name files: ``FILES`` in ``cli/NAME.py``.
 
-    Before the command starts, its inputs must exist, its outputs must be writable, distinct and different from the inputs, and
-    matplotlib must be installed for a plot.
+    Before the command starts, its inputs must exist, its outputs must be writable, distinct and different
+    from the inputs, and matplotlib must be installed for a plot.
     """
 
     reads: tuple[str, ...] = ()
@@ -31,7 +31,8 @@ class Files:
     folders: tuple[str, ...] = ()
     """Folders to write into."""
     like: Mapping[str, str] = field(default_factory=dict)
-    """Output → input: the output is a folder if the input is one or its own name ends in ``/``, else a file."""
+    """Output → input: the output is a folder if the input is one or its own name ends in ``/``, else a
+    file."""
     continues: Mapping[str, str] = field(default_factory=dict)
     """Output → input that may be the same file: a search resumes from its checkpoint."""
 
@@ -102,7 +103,8 @@ def _has_folder(values: Mapping[str, Any], name: str) -> bool:
 
 
 def refuse_existing(targets: Iterable[Path], *, read: Sequence[str | Path], overwrite: bool) -> None:
-    """``InputError`` if an output whose name the user did not type exists, unless ``overwrite``; an input is never overwritten."""
+    """``InputError`` if an output whose name the user did not type exists, unless ``overwrite``; an input is
+    never overwritten."""
     for target in targets:
         if any(same_file(target, path) for path in read):
             raise InputError(f"{target}: is an input too, expected a different output folder")

@@ -44,7 +44,8 @@ class Search:
 def run_search(
     search: Search, certificate: str | None, selection: Selection, plot: str | None
 ) -> tuple[DMV, bool]:
-    """Search, print the result, write the certificate and the plot. Returns the grammar, and whether Ctrl-C stopped the search."""
+    """Search, print the result, write the certificate and the plot. Returns the grammar, and whether Ctrl-C
+    stopped the search."""
     if certificate is not None and search.method != "count":
         raise InputError(
             f"--certificate: needs --method count, which alone produces a proof (found {search.method})"
@@ -71,8 +72,9 @@ def run_search(
         least, words = search.constraint.least(search.corpus.words), search.corpus.words
         about = f" of the parses in which at least {least} of {words} arcs follow the rules"
     typer.echo(
-        f"log-likelihood {result.lower:.4f}, proved to be at most {result.upper:.4f} "
-        f"(gap {100 * result.gap:.2f} %){about}, {result.trace[-1].nodes} {'blocks' if search.blocks else 'nodes'}, {result.trace[-1].seconds:.1f} s"
+        f"log-likelihood {result.lower:.4f}, proved to be at most {result.upper:.4f} (gap "
+        f"{100 * result.gap:.2f} %){about}, {result.trace[-1].nodes} "
+        f"{'blocks' if search.blocks else 'nodes'}, {result.trace[-1].seconds:.1f} s"
     )
     if certificate is not None:
         with open_output(certificate) as stream:
@@ -97,11 +99,13 @@ def estimate_search(search: Search, walks: int) -> None:
     else:
         raise InputError("--estimate: found --method milp, expected count or theta")
     tree.epsilon = search.epsilon
-    found = estimate_tree(tree, walks=walks, seed=search.seed, time_limit=search.time_limit)
-    if not found.walks:
-        typer.echo(f"more than {found.nodes:.0f} nodes: the time was over before the first random walk was")
+    estimate = estimate_tree(tree, walks=walks, seed=search.seed, time_limit=search.time_limit)
+    if not estimate.walks:
+        typer.echo(
+            f"more than {estimate.nodes:.0f} nodes: the time limit was reached during the first random walk"
+        )
         return
     typer.echo(
-        f"about {found.nodes:.0f} nodes (± {found.nodes_error:.0f}) and {found.seconds:.1f} s (± {found.seconds_error:.1f}), "
-        f"from {found.walks} random walks (Knuth 1975; the spread is wide)"
+        f"about {estimate.nodes:.0f} nodes (± {estimate.nodes_error:.0f}) and {estimate.seconds:.1f} s (± "
+        f"{estimate.seconds_error:.1f}), from {estimate.walks} random walks (Knuth 1975; the spread is wide)"
     )

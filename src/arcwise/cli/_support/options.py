@@ -1,4 +1,5 @@
-"""Options of commands: declared in dataclasses, documented by the declarations of the library, and named in errors as users type them."""
+"""Options of commands: declared in dataclasses, documented by the declarations of the library, and named in
+errors as users type them."""
 
 from __future__ import annotations
 
@@ -16,10 +17,11 @@ from arcwise.learning.options import declared
 
 
 def takes_options(run: Callable[[Any], None]) -> Callable[..., None]:
-    """The command for a function ``run(arguments: SomeDataclass)``, with a parameter for each field of the dataclass.
+    """The command for a function ``run(arguments: SomeDataclass)``, with a parameter for each field of the
+    dataclass.
 
-    typer reads the options of a command from a signature. A field whose type is a dataclass is a group: its fields are parameters of the
-    command too, in its place.
+    typer reads the options of a command from a signature. A field whose type is a dataclass is a group: its
+    fields are parameters of the command too, in its place.
 
     >>> from dataclasses import make_dataclass
     >>> Size = make_dataclass("Size", [("width", int, 1)])
@@ -71,7 +73,8 @@ def _grouped(kind: type[Any], values: Mapping[str, Any]) -> Any:
 
 
 def from_declaration(kind: type[Any], name: str, *flags: str, text: str = "", default: bool = False) -> Any:
-    """The typer option for a field of a configuration: its text (or ``text``), the values it takes and, if asked, its default."""
+    """The typer option for a field of a configuration: its text (or ``text``), the values it takes and, if
+    asked, its default."""
     field = declared(kind)[name]
     notes = [f"default: {field.default}"] if default else []
     notes += [] if field.base is bool else [field.values]
@@ -80,7 +83,8 @@ def from_declaration(kind: type[Any], name: str, *flags: str, text: str = "", de
 
 
 def name_flags_in_errors(run: Callable[..., None], aliases: Mapping[str, str]) -> Callable[..., None]:
-    """The command ``run``, with errors that name its options (``--k-best``) where the library names arguments (``k_best``).
+    """The command ``run``, with errors that name its options (``--k-best``) where the library names arguments
+    (``k_best``).
 
     ``aliases``: argument of the library → parameter of the command, where they differ.
     """

@@ -1,4 +1,5 @@
-"""``arcwise parse --in … --out …``: a corpus of any size, parsed shard by shard by several workers. See ``parse.py`` for the rest."""
+"""``arcwise parse --in … --out …``: a corpus of any size, parsed shard by shard by several workers. See
+``parse.py`` for the rest."""
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ class CorpusArguments:
         list[str] | None,
         typer.Option(
             "--in",
-            help="Parse a corpus into the folder --out, shard by shard: a file, a folder, a pattern ('crawl/*.jsonl.gz') or "
-            "@FILE, a list of names; text, JSON lines, CoNLL-U or Parquet (.gz, .xz, .zst). May be repeated. "
-            "Run the same command again to resume.",
+            help="Parse a corpus into the folder --out, shard by shard: a file, a folder, a pattern "
+            "('crawl/*.jsonl.gz') or @FILE, a list of names; text, JSON lines, CoNLL-U or Parquet (.gz, "
+            ".xz, .zst). May be repeated. Run the same command again to resume.",
             show_default=False,
         ),
     ] = None
@@ -35,7 +36,8 @@ class CorpusArguments:
         str,
         typer.Option(
             "--to",
-            help="Output format: conllu; json, one line per sentence (per input line for JSON input); with --in, also parquet.",
+            help="Output format: conllu; json, one line per sentence (per input line for JSON input); with "
+            "--in, also parquet.",
         ),
     ] = "conllu"
     text_field: Annotated[
@@ -89,8 +91,8 @@ class CorpusArguments:
         typer.Option(
             "--max-errors",
             min=0,
-            help="With --in: stop when more records than this cannot be parsed. [default: report them in errors.jsonl "
-            "and continue]",
+            help="With --in: stop when more records than this cannot be parsed. [default: report them in "
+            "errors.jsonl and continue]",
             show_default=False,
         ),
     ] = None
@@ -165,7 +167,8 @@ class CorpusCommand:
         return ThisProcess() if workers == 1 else Forks(workers)
 
     def _summary_line(self, summary: Summary) -> str:
-        line = f"{summary.words:,} words, {summary.sentences:,} sentences, {summary.records:,} records in {summary.shards:,} shards"
+        line = f"{summary.words:,} words, {summary.sentences:,} sentences, {summary.records:,} records"
+        line += f" in {summary.shards:,} shards"
         if summary.errors:
             line += f"; {summary.errors:,} broken: {self.arguments.out}/errors.jsonl"
         if summary.undone:

@@ -125,7 +125,8 @@ class ParseWork:
                 self._each(files, lambda file: self._append(file, names, target))
 
     def _append(self, file: str | Path, names: DocumentNames, target: Target) -> None:
-        """Write the trees of one of several files, none of them if the file cannot be read to its end. Standard input is not buffered."""
+        """Write the trees of one of several files, none of them if the file cannot be read to its end.
+        Standard input is not buffered."""
         name = "standard-input" if str(file) == "-" else Path(file).as_posix()
         if str(file) == "-":
             return self._put(self._parsed(file), target, names, name)

@@ -83,7 +83,6 @@ class SearchProgress(ProgressLine):
         """Show the state of the search."""
         speed = point.nodes / max(point.seconds, 1e-9)
         self.say(
-            f"{point.seconds:7.1f} s  incumbent {point.lower:.4f}  bound {point.upper:.4f}  "
-            f"gap {100 * point.gap:.2f} %  "
-            f"{point.nodes} nodes ({speed:.0f}/s), {point.open_nodes} open"
+            f"{point.seconds:7.1f} s  incumbent {point.lower:.4f}  bound {point.upper:.4f}  gap "
+            f"{100 * point.gap:.2f} %  {point.nodes} nodes ({speed:.0f}/s), {point.open_nodes} open"
         )

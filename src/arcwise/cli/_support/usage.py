@@ -12,13 +12,15 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from typer.core import TyperCommand
 
 VALUE_NAMES = {
-    "FILE": "a b base beside certificate checkpoint config corpus dev file files gold html mine output pdf plot png resume rules svg theirs train",
+    "FILE": "a b base beside certificate checkpoint config corpus dev file files gold html mine output pdf "
+    "plot png resume rules svg theirs train",
     "FOLDER": "encoder folder out",
     "MODEL": "model teacher",
     "INPUT": "inputs",
     "TREEBANK": "treebank",
     "KIND": "parser",
-    "NAME": "address by compress decode engine errors id_field text_field to input_format level rlt source tags target trainer unreachable update precision",
+    "NAME": "address by compress decode engine errors id_field text_field to input_format level rlt source "
+    "tags target trainer unreachable update precision",
     "SYSTEM": "system",
     "COLUMN": "feature_column",
     "COLUMNS": "columns table",
@@ -30,7 +32,8 @@ VALUE_NAMES = {
     "WHICH": "sentence",
     "COMMAND": "command",
 }
-"""Name of a value in help → parameters of commands. Other values are named after their type: N, NUMBER or TEXT."""
+"""Name of a value in help → parameters of commands. Other values are named after their type: N, NUMBER or
+TEXT."""
 
 _ARGUMENTS = {
     "gold": "GOLD",

@@ -1,4 +1,5 @@
-"""Versions of a treebank to compare or merge. They may have broken trees: someone may be fixing just these."""
+"""Versions of a treebank to compare or merge. They may have broken trees: someone may be fixing just
+these."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ if TYPE_CHECKING:
 
 
 def read_version(path: str, *, may_be_empty: bool = False) -> Treebank:
-    """A treebank with valid rows and text; its trees need not be valid. ``may_be_empty``: accept an empty file."""
+    """A treebank with valid rows and text; its trees need not be valid. ``may_be_empty``: accept an empty
+    file."""
     from arcwise.errors import InputError
     from arcwise.treebanks import Treebank, read_bytes
     from arcwise.treebanks.files import refuse_other_encoding
