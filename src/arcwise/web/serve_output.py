@@ -20,8 +20,8 @@ def conllu(treebank: Treebank) -> str:
 def conllu_v1(treebank: Treebank) -> str:
     """CoNLL-U version 1: no empty nodes, no spaces in forms and lemmas.
 
-    >>> conllu_v1(Treebank(b"1\\tNew "
-    "York\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n1.1\\tx\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"))
+    >>> rows = b"1\\tNew York\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n1.1\\tx\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"
+    >>> conllu_v1(Treebank(rows))
     '1\\tNew_York\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n'
     """
     return "".join("".join(f"{line}\n" for line in _v1_lines(sentence)) + "\n" for sentence in treebank)
@@ -37,8 +37,8 @@ def _v1_lines(sentence: Sentence) -> Iterator[str]:
 def horizontal(treebank: Treebank) -> str:
     """One sentence per line, words separated by spaces; a space in a word becomes a no-break space.
 
-    >>> horizontal(Treebank(b"1\\tNew "
-    "York\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n2\\tsleeps\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"))
+    >>> rows = b"1\\tNew York\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n2\\tsleeps\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"
+    >>> horizontal(Treebank(rows))
     'New\\xa0York sleeps\\n'
     """
     return "".join(" ".join(form.replace(" ", "\xa0") for form in s.forms) + "\n" for s in treebank)
