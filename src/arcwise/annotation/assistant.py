@@ -60,6 +60,7 @@ class Assistant:
         self.model = parser
         self._alternatives, self._least, self._kept = alternatives, least, kept
         self._scored: OrderedDict[tuple[Any, ...], ScoredSentence] = OrderedDict()
+        # The page asks from several threads: those of requests, of the lookahead and of worklists.
         self._lock = Lock()
 
     @property
@@ -103,6 +104,7 @@ class Assistant:
         """The suggestion for a word (1..n) if it were undecided, all other decisions unchanged."""
         if not 1 <= word <= len(sentence):
             raise InputError(f"word: found {word}, expected 1..{len(sentence)}")
+        # Without the decision itself, or it would confirm itself with probability 1.
         decisions = ArcDecisions.of(sentence).without([word])
         if not self.gives_probabilities:
             return _suggest_tree_only(self.model, sentence, decisions).words[word - 1]
@@ -160,6 +162,7 @@ class Assistant:
         """Score a sentence without using the cache."""
         n = len(sentence)
         undecided = ArcDecisions((-1,) * n, ("_",) * n)
+        # Scored without any decision, so that the cache serves every later state of the annotation.
         blank = Treebank(undecided.in_bytes(sentence.conllu_bytes), source=sentence.treebank.source)
         tagged = tagged_input(self.model, blank)
         tags, upos = proposed_tags(self.model, blank, tagged)

@@ -40,9 +40,11 @@ class BackgroundJob:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            # The child must import this arcwise, even if it was started from a checkout.
             env={**os.environ, "PYTHONPATH": _python_path()},
         )
         head = json.dumps({"task": task, "request": dict(request), "bytes": len(data)})
+        # daemon: a job must not keep the server from exiting.
         self._thread = Thread(
             target=self._listen, args=(head.encode() + b"\n" + data,), name=task, daemon=True
         )
@@ -89,6 +91,7 @@ class BackgroundJob:
         finally:
             for stream in (process.stdin, process.stdout):
                 _close(stream)
+            # Waited for, so that no zombie is left and the return code is known.
             process.wait()
             drain.join()
             _close(process.stderr)
@@ -211,11 +214,13 @@ def _task(name: str) -> Task:
 def main() -> None:
     """Run one task in the child process."""
     requests = sys.stdin.buffer
+    # A duplicate taken first: descriptor 1 is about to point elsewhere.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # stray prints of libraries go to stderr; stdout carries messages only
     head = json.loads(requests.readline())
     data = requests.read(head["bytes"])
     Thread(target=_exit_at_end_of, args=(requests,), daemon=True).start()
+    # The annotator works on the same machine; training may take the time that is left. Windows has no nice.
     with contextlib.suppress(OSError, AttributeError):
         os.nice(10)
 
@@ -232,6 +237,7 @@ def main() -> None:
 def _exit_at_end_of(stream: BinaryIO) -> None:
     with contextlib.suppress(OSError, ValueError):
         stream.read(1)
+    # sys.exit would end only this thread.
     os._exit(1)
 
 

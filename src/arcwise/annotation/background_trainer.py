@@ -77,6 +77,7 @@ class BackgroundTrainer(BackgroundTask):
         try:
             header = self._header() or {}
         except InputError:
+            # A model file that is not ours is no history; `start` reports it when someone wants to train.
             return ()
         return tuple(TrainingRecord(**record) for record in header.get("history", ()))
 
@@ -93,6 +94,7 @@ class BackgroundTrainer(BackgroundTask):
 
     def _header(self) -> Mapping[str, Any] | None:
         """The trainer's entry in the model header; training code is imported only if there is a model."""
+        # lexists: a dangling link must be refused as well, not written through.
         if not os.path.lexists(self.path):
             return None
         from arcwise.annotation.training import trainer_header

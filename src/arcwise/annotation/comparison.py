@@ -77,6 +77,7 @@ class FileComparison:
                 treebank = self._document.treebank()
                 in_b = SideBySide(treebank, self._b).pairs
                 in_a = (
+                    # Without a separate A the document is A, and its sentences correspond by number.
                     {n: n for n in range(len(treebank))}
                     if self._a is None
                     else SideBySide(treebank, self._a).pairs

@@ -68,6 +68,7 @@ class AnnotationDocument:
         """Held while the file is read or written; always acquired before ``_guard``, to avoid deadlocks."""
         self._journal, self._history, self._saved_at = opened.journal, opened.history, opened.saved_at
         self._blocks = opened.blocks
+        # Blocks share the snapshot but have a list of their own, since edits change the other one.
         self._on_disk(opened.blocks.snapshot.fingerprint, opened.stamp, Blocks(opened.blocks.snapshot))
         self._problems = opened.blocks.snapshot.problems
 
@@ -112,6 +113,7 @@ class AnnotationDocument:
 
     def sentence(self, number: int) -> Sentence:
         """The current sentence, in a treebank by itself (read with ``strict=False``)."""
+        # Not strict: a sentence with errors must be shown, or nobody could correct it.
         return Treebank(self.block(number), source=str(self.path), strict=False)[0]
 
     def first_line(self, number: int) -> int:
@@ -172,6 +174,7 @@ class AnnotationDocument:
         """Edit several sentences as one undo step, all or none; None if nothing changed."""
         with self._guard:
             parts: list[Splice] = []
+            # From the end, so that earlier numbers stay valid while the splices are applied.
             for number in sorted(edits, reverse=True):
                 before = self.block(number)
                 after = self._edited(number, before, edits[number], many=len(edits) > 1)
@@ -212,6 +215,7 @@ class AnnotationDocument:
         with self._guard:
             if not 0 <= number <= len(self):
                 raise InputError(f"sentence: found {number}, expected 0..{len(self)}")
+            # Strict, unlike reading the file: what is pasted in must be correct.
             added = [sentence.conllu_bytes for sentence in Treebank(data, source="<inserted>")]
             if not added:
                 raise InputError("the text has no sentence; expected CoNLL-U")
@@ -223,6 +227,7 @@ class AnnotationDocument:
                 if closed != last.source_bytes:
                     part = Splice(number - 1, (last.source_bytes,), (closed, *added))
             elif len(self) and self.block(0).startswith(BOM) and number == 0:
+                # A byte order mark belongs to the file, not to a sentence: it stays at the start.
                 first = self.block(0)
                 part = Splice(
                     0,
@@ -257,6 +262,7 @@ class AnnotationDocument:
     def _commit(self, parts: Splices, description: str) -> DocumentChange:
         """Write a change to the journal, then apply it."""
         self._check_writable()
+        # Before the journal: a change that would make the file unreadable must leave no trace.
         for part in parts:
             self._check_neighbours(part)
         return self._record(
@@ -284,6 +290,7 @@ class AnnotationDocument:
             place = self._journal.append(record)
         else:
             start = file_record("start", self._file, len(self._base))
+            # Both records in one write: a start alone would be a journal without edits.
             place = self._journal.append(start, record)
             self._history.follow(0, start)
         self._history.follow(place, record)
@@ -353,6 +360,7 @@ class AnnotationDocument:
             with self._guard:
                 self._append(file_record("saving", hasher.fingerprint(), len(now)) | place)
         with self._guard:
+            # Only after the rename: until then the file on disk is the old one.
             self._on_disk(hasher.fingerprint(), stamp_of(self.path), now)
             self._saved_at = place["top"]
             self._append({"kind": "saved"})
@@ -388,6 +396,7 @@ class AnnotationDocument:
         stamp = stamp_of(self.path)
         if stamp == self._stamp and not thorough:
             return "same"
+        # A new time with the same contents is no change; the stamp is renewed below to save reading it again.
         if fingerprint(self.path) != self._file:
             return "changed"
         self._stamp = stamp
@@ -405,6 +414,7 @@ class AnnotationDocument:
         """
         with self._saving, self._guard:
             self._check_writable()
+            # Read whole: both sides are aligned and merged sentence by sentence.
             stamp, snapshot = read_snapshot(self.path, beside=True)
             if snapshot.fingerprint == self._file:
                 self._stamp = stamp
@@ -424,6 +434,7 @@ class AnnotationDocument:
                 "parts": [p.to_json() for p in parts],
                 "told": description,
             }
+            # Journal first, as for every edit: a crash afterwards restores the merge from it.
             self._append(record)
             new.apply(rest)
             self._blocks, self._problems = new, snapshot.problems

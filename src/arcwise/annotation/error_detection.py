@@ -77,6 +77,7 @@ class ErrorDetection(BackgroundTask):
             changed = set(numbers)
             if count is not None:
                 last = max([count, *self._words, *self._numbers], default=count)
+                # Everything behind the first change has another number now.
                 changed = set(range(min(changed, default=0), last + 1))
             self._changed_meanwhile |= changed
             for number in changed:

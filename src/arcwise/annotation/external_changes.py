@@ -88,6 +88,7 @@ def placed(changes: Sequence[Splice], theirs: Sequence[bytes]) -> list[Splice] |
             name = _SENT_ID.search(block)
             matches = by_bytes.get(block) or (by_name.get(name[1]) if name else None) or []
             starts = [n - k for n in matches if n - k >= least and (k == 0 or n - k == at)]
+            # Of several equal sentences the nearest to where it is expected.
             at = min(starts, key=lambda n: abs(n - expected), default=None)
             if at is None:
                 return None

@@ -69,6 +69,7 @@ def head_entropies(marginals: Floats) -> Floats:
     [0.693, 0.0]
     """
     shares = marginals[..., 1:]
+    # `where`: 0 log 0 is 0, which log alone would turn into NaN.
     logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
     return np.asarray(np.maximum(-(shares * logs).sum(axis=-2), 0.0))
 
@@ -91,6 +92,7 @@ def expected_gains(
     entropies = head_entropies(marginals)
     total = float(entropies.sum())
     values, error = np.zeros(n), 0.0
+    # The most that a skipped answer can change: each entropy falls to 0 or rises to log n.
     highest = float(np.maximum(entropies, np.log(max(n, 1)) - entropies).sum())
     answers: list[Arc] = []
     for m in requested:
@@ -141,6 +143,7 @@ def _marginals_under(
     at_a_time = max(AT_A_TIME // weights.size, 1)
     for start in range(0, len(answers), at_a_time):
         some = answers[start : start + at_a_time]
+        # A copy of the weights per answer, so that one native call computes them all.
         cube = np.repeat(weights[None], len(some), axis=0)
         for place, (h, m) in enumerate(some):
             weight = cube[place, h, m]

@@ -81,6 +81,7 @@ class History:
                     self.undone.clear()
                 self.marks = [self._mark(place, record)]  # the file on disk is now the other program's
             case "start":
+                # An unknown version is refused: guessing would apply edits wrongly.
                 if record.get("journal") != FORM:
                     raise NewerJournal(str(record.get("journal")))
                 self.marks = [self._mark(place, record)]

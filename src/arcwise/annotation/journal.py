@@ -69,6 +69,7 @@ class Journal:
         try:
             return self.path.open("rb", buffering=0)
         except OSError:
+            # A file in a read-only folder has no journal; an empty one stands for it.
             return Path(os.devnull).open("rb", buffering=0)
 
     def _locked(self, path: Path) -> IO[bytes]:
@@ -80,6 +81,7 @@ class Journal:
                 raise InputError(f"{self.path}: cannot be written ({error.strerror or error})") from error
             try:
                 _lock(file, path)
+                # The lock is on the open file, which may no longer be the one with this name.
                 if os.path.samestat(os.fstat(file.fileno()), self.path.stat()):
                     return file
             except FileNotFoundError:
@@ -121,11 +123,14 @@ class Journal:
         rest = b"".join(line for _, line in self._lines(self.size))
         if not rest:
             return
+        # Zeros are what some file systems leave after a power cut.
         if not self.size and rest.strip(b"\0") and not (len(rest) < 4096 and _TORN_START.fullmatch(rest)):
             raise InputError(f"{self.path}: is not an arcwise journal; rename or delete it")
         self.torn = len(rest)
         if not self.writing:
             return
+        # Valid records behind a broken one are more than a torn write, so a copy is kept before they are
+        # dropped.
         if any(_record(line + b"\n") is not None for line in rest.split(b"\n")[1:]):
             self.damaged = self._copied_as("damaged")
         self._file.truncate(self.size)
@@ -154,6 +159,7 @@ class Journal:
         """Append records, all or none, and flush them to disk; returns the offset of the last one."""
         lines = [_line(record) for record in records]
         data = b"".join(lines)
+        # Without a link the file is deleted: writes would succeed and vanish with the process.
         if not os.fstat(self._file.fileno()).st_nlink:
             self._put_back()
         try:
@@ -163,6 +169,7 @@ class Journal:
                 sync_folder(self.path.parent)
         except OSError as error:
             with contextlib.suppress(OSError):
+                # A half-written record must not precede the next one.
                 self._file.truncate(self.size)
             raise InputError(
                 f"{self.path}: cannot be written ({error.strerror or error}); the edit was not made"
@@ -194,6 +201,7 @@ class Journal:
             raise InputError(f"{self.path}: cannot be written ({error.strerror or error})") from error
         self._file.close()
         self._file, self.size = file, size
+        # The rename is on disk only once the folder is.
         sync_folder(self.path.parent)
 
     @staticmethod
@@ -221,6 +229,7 @@ class Journal:
         self._file.close()
 
 
+# Weak, so that a journal can be collected; closed ones stay harmless.
 _OPEN: weakref.WeakSet[Journal] = weakref.WeakSet()
 
 
@@ -238,6 +247,7 @@ def _lock(file: IO[bytes], path: Path) -> None:
     if fcntl is None:
         return
     try:
+        # Non-blocking: a second editor should be told at once, not wait.
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise Locked(f"{path}: is open in another arcwise annotate; close that one first") from None

@@ -90,6 +90,7 @@ def retraction_edits(sentence: Sentence, edits: Sequence[Edit]) -> list[Edit]:
     >>> retraction_edits(Treebank.from_string(rows)[0], [SetField("2", "head", "1")])
     [SetField(row='1', column='head', value='_'), SetField(row='1', column='deprel', value='_')]
     """
+    # A copy, since heads are cleared in it to look for further cycles.
     heads = sentence.heads.copy()
     new_heads = {
         int(e.row): e.value

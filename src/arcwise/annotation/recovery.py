@@ -64,6 +64,7 @@ def _opened(path: PathLike, real: Path) -> OpenedDocument:
         if read_only is None:
             _delete_leftovers(real)
     except BaseException:
+        # An empty journal was created by this attempt and would only confuse.
         journal.close(remove=not journal.size)
         raise
     return opened
@@ -116,6 +117,7 @@ def _file(path: PathLike, *, new: bool) -> Path:
         raise InputError("standard input cannot be edited; give a file")
     if name.endswith((".gz", ".xz", ".zst")):
         raise InputError(f"{path}: is compressed; decompress it to edit it")
+    # Symbolic links are followed: journal and lock belong to the real file.
     real, kind = Path(os.path.realpath(name)), path_kind(name)
     if kind in ("folder", "device"):
         raise InputError(f"{path}: is a {kind}, expected a file")
@@ -162,12 +164,14 @@ def _recover(opened: OpenedDocument) -> None:
     history, file = opened.history, opened.blocks.snapshot.fingerprint
     if not history.marks:
         return
+    # The newest first: after a crash during saving the file may be either version.
     mark = next((m for m in reversed(history.marks) if m.file == file), None)
     if mark is None:
         _recover_into_changed_file(opened)
         return
     try:
         for parts in steps_after(opened.journal, mark):
+            # Checked before each step, so that a journal of another file never changes anything.
             opened.blocks.check(parts)
             opened.blocks.apply(parts)
     except (SpliceMismatch, LookupError, TypeError, ValueError) as error:
@@ -209,6 +213,7 @@ def _recover_into_changed_file(opened: OpenedDocument) -> None:
     parts = difference(theirs, merged[0])
     description = f"edits recovered from {journal.path.name}"
     start = file_record("start", snapshot.fingerprint, len(snapshot))
+    # The old journal is copied, not deleted, before anything is merged.
     aside = journal.set_aside(
         start, {"kind": "do", "parts": [p.to_json() for p in parts], "told": description}
     )

@@ -157,6 +157,7 @@ class Posterior:
 
     def alternatives(self, k: int, least: float) -> list[tuple[LabelledArc, ...]]:
         """The ``k`` most probable (head, label) pairs of each word with probability at least ``least``."""
+        # Below 1e-12 a marginal is rounding, and listing it would show impossible arcs.
         least, fixed, marginals = max(least, 1e-12), self.fixed_labels, self.marginals
         heads, words = np.nonzero(marginals >= least)
         shares = marginals[None, heads, words]
@@ -178,6 +179,7 @@ class Posterior:
     def _label_marginals(self, least: float) -> Floats:
         """The joint probability of each arc and label, shape (L, n+1, n+1); 0 for arcs below ``least``."""
         temperatures, arcs = self.parser.temperatures, self.marginals
+        # Labels of improbable arcs are never shown; with zeros the native code skips them.
         probable = np.ascontiguousarray(np.where(arcs >= least, arcs, 0.0)).reshape(-1)
         flat = self.scores.batch.label_marginals(probable, temperatures.heads, temperatures.labels)
         return self.scores.split(flat)[0]
@@ -186,6 +188,7 @@ class Posterior:
         """The best tree with other heads than the parser's: heads, labels, probability; or None."""
         decoding = replace(
             self.parser.decoding,
+            # Best by score, also where the parser itself decodes by minimum risk.
             decode="map",
             projective=self.trees.projective,
             single_root=self.trees.single_root,

@@ -159,6 +159,7 @@ class ArcDecisions:
             if len(fields) == _COLUMNS and fields[0].isdigit():
                 head, label = self.heads[word], self.labels[word]
                 fields[_HEAD] = b"_" if head < 0 else str(head).encode()
+                # surrogateescape, so that labels of files that are no UTF-8 survive.
                 fields[_DEPREL] = label.encode("utf-8", "surrogateescape")
                 lines[place] = b"\t".join(fields)
                 word += 1

@@ -82,6 +82,7 @@ class Snapshot:
         self._guard = threading.Lock()
         hasher, index = Hasher(), _Index(str(path))
         with open_input(path) as stream, _explained(path):
+            # In the folder of the file, because /tmp may be too small for a treebank, or be memory.
             self._copy: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed below)
             self.close = weakref.finalize(self, self._copy.close)
             """Close the copy; also called when the snapshot is garbage-collected."""
@@ -100,6 +101,7 @@ class Snapshot:
     def read(self, first: int, last: int) -> bytes:
         """The bytes of the sentences first..last-1."""
         start, stop = int(self.starts[first]), int(self.starts[last])
+        # One file position for all threads.
         with self._guard:
             self._copy.seek(start)
             return self._copy.read(stop - start)

@@ -87,6 +87,7 @@ def trainer_header(path: Path) -> Mapping[str, Any] | None:
 
     Raises ``InputError`` for a file that was not written here.
     """
+    # is_symlink: exists() is False for a dangling link.
     if not path.exists() and not path.is_symlink():
         return None
     try:

@@ -117,6 +117,7 @@ class Worklist:
                 del self._waiting[s]
         if not numbers:
             return 0
+        # Outside the lock, so that edits and reads need not wait for inference.
         values = self._valued(numbers)
         with self._signal:
             for s, value in values.items():
@@ -180,6 +181,7 @@ class Worklist:
             try:
                 sentences[s] = self._sentence(s)
             except (ArcwiseError, IndexError):
+                # A sentence may be gone or broken by now; the worklist just leaves it out.
                 values[s] = NOTHING
         try:
             return values | dict(zip(sentences, self._values_of(list(sentences.values())), strict=True))

@@ -63,6 +63,7 @@ def by_gain(assistant: Assistant, sentences: Sequence[Sentence]) -> list[Value]:
     values: list[Value] = []
     for sentence in sentences:
         decisions = consistent(ArcDecisions.of(sentence))
+        # score, not scored: a pass over a whole file would push the sentences at hand out of the cache.
         gains = sentence_gains(assistant.score(sentence).under(decisions)).values
         word = int(np.argmax(gains))
         values.append((float(gains[word]), word + 1) if gains[word] > _NEARLY_SURE else NOTHING)
@@ -94,6 +95,7 @@ def by_disagreement(assistant: Assistant, sentences: Sequence[Sentence]) -> list
     gold = parses.probabilities.gold
     assert gold is not None
     heads = np.asarray(gold.head, np.float64)
+    # -1 marks a label that the parser does not know: probability 0.
     labels = np.maximum(np.asarray(gold.label, np.float64), 0.0)
     values: list[Value] = []
     for sentence, head, label in zip(
