@@ -29,6 +29,7 @@ def engine_of(
     if workers < 1:
         raise OptionError("workers", f"found {workers}, expected at least 1")
     if name == "ray":
+        # Imported when chosen: Ray is optional.
         from arcwise.engine.ray_engine import RayEngine
 
         return RayEngine(workers=workers, address=address, threads=threads)

@@ -64,6 +64,7 @@ def attempt(work: Callable[[], Any]) -> tuple[Any, Exception | None]:
         return work(), None
     except Exception as error:
         try:
+            # Some exceptions pickle but do not unpickle (constructors with other arguments).
             pickle.loads(pickle.dumps(error))
         except Exception:
             return None, RuntimeError(f"{type(error).__name__}: {error}")
@@ -193,6 +194,7 @@ class _Run:
     def draw(self) -> bool:
         """Draw one item for each worker without one; return whether anything is left to do or to yield."""
         begun = len(self.waiting) + len(self.held)
+        # Unordered results leave _outcomes at once; ordered ones count, or one slow item would let it grow.
         room = min(self._workers - begun, AHEAD * self._workers - begun - len(self._outcomes))
         self.waiting.extend(_Task(number, item) for number, item in islice(self._items, max(room, 0)))
         return bool(self.waiting or self.held or self._outcomes)
@@ -213,6 +215,7 @@ class _Run:
         """Retry the item of a worker that died, up to ``ATTEMPTS`` times."""
         task.deaths += 1
         if task.deaths < ATTEMPTS:
+            # To the front: an ordered map may be waiting for exactly this item.
             self.waiting.appendleft(task)
             return
         message = f"its worker died {task.deaths} times, the last time with {how}"
@@ -234,6 +237,7 @@ class _Run:
         position = f"item {task.number + 1}" + (f" of {self._count}" if self._count is not None else "")
         label = f"{position} ({_SHOWN.repr(task.item)})"
         if isinstance(error, ArcwiseError):
+            # args is replaced so that the class of the error, and with it the exit status, stays.
             error.args = (f"{label}: {error}",)
             raise error
         raise RuntimeError(f"{label}: {type(error).__name__}: {error}") from error

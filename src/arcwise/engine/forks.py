@@ -89,6 +89,7 @@ class _ForkedWorkers(_LocalWorkers):
     def stop(self) -> None:
         for group in filter(None, self.groups):
             with suppress(OSError):
+                # The whole group: workers of a dead server have nobody else to end them.
                 os.killpg(group, signal.SIGKILL)
         self.groups.clear()
         for place in list(self.running):
@@ -111,6 +112,7 @@ def _start_server(work: SharedValue, common: SharedValue) -> _ForkServer:
     from multiprocessing import get_context
 
     ours, theirs = socket.socketpair()
+    # spawn: this process may have threads, and forking it could copy a held lock.
     process = get_context("spawn").Process(target=_run_server, args=(theirs, work, common))
     with _worker_environment():
         process.start()
@@ -154,6 +156,7 @@ def _prepare(written: SharedValue) -> Any:
 
 def _run_server(requests: socket.socket, written: SharedValue, common: SharedValue) -> None:
     """Prepare the work, then fork a worker for each pipe that arrives, until the caller is gone."""
+    # A group of its own, so that killing it does not hit the caller.
     os.setpgid(0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller to handle
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps workers: nobody waits for them here
@@ -165,6 +168,7 @@ def _run_server(requests: socket.socket, written: SharedValue, common: SharedVal
         if not request:
             break
         if os.fork() == 0:
+            # A worker that held the socket would hide the death of the server from the caller.
             requests.close()
             _run_worker(pipes[0], prepared, common)
         os.close(pipes[0])
@@ -177,6 +181,7 @@ def _run_worker(descriptor: int, prepared: _PreparedWork, common: SharedValue) -
     """
     from multiprocessing.connection import Connection
 
+    # SIG_IGN is inherited by forks and would break waiting for children in the work.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     pipe = Connection(descriptor)
     try:
@@ -186,6 +191,7 @@ def _run_worker(descriptor: int, prepared: _PreparedWork, common: SharedValue) -
     except (EOFError, OSError):
         pass
     finally:
+        # os._exit: a fork must not run the exit handlers of the server.
         os._exit(0)
 
 

@@ -79,6 +79,7 @@ class _LocalWorkers:
         ours, theirs = context.Pipe()
         process = context.Process(target=_serve, args=(theirs, self.work, self.common))
         process.start()
+        # Otherwise the death of the worker would not close the pipe.
         theirs.close()
         self.running[place] = _WorkerProcess(process, ours)
 
@@ -108,6 +109,7 @@ class _LocalWorkers:
     def stop(self) -> None:
         for worker in self.running.values():
             if worker.busy or worker.starting:
+                # kill: a busy worker would finish its item first, and nobody wants the result.
                 worker.process.kill()
             else:
                 with suppress(OSError):

@@ -58,6 +58,7 @@ def _connect(address: str | None) -> Any:
 
     if not ray.is_initialized():
         try:
+            # Ray's own log lines would interleave with the progress display.
             ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
         except (ConnectionError, ValueError, RuntimeError) as error:
             cluster = "Ray on this machine" if address is None else f"the Ray cluster at {address}"
@@ -93,6 +94,7 @@ class _RayWorkers:
         self.awaited[actor.ready.remote()] = place
 
     def post(self, common: object) -> None:
+        # Straight into the object store, where all workers of a machine map the same copy.
         self.common = self.ray.put(common)
 
     def give(self, place: int, item: object, *, with_common: bool) -> None:
@@ -142,6 +144,7 @@ class _WorkerActor:
         """``work`` is in a list because Ray would fetch and unpickle a bare reference itself."""
         import ray
 
+        # Fetched with the first item, not in the constructor, so that an error of unpickling is a result.
         self._work = cache(lambda: pickle.loads(ray.get(work[0])))
 
     def ready(self) -> None:

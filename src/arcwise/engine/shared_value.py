@@ -74,6 +74,7 @@ class SharedValue:
         ``share_arrays``: readers map the arrays of the file read-only instead of copying them.
         """
         buffers: list[pickle.PickleBuffer] = []
+        # Protocol 5 keeps arrays out of band, so that they can be mapped instead of copied.
         pickled = pickle.dumps(value, protocol=5, buffer_callback=buffers.append if share_arrays else None)
         parts, end = [], 0
         for part in (memoryview(pickled), *(buffer.raw() for buffer in buffers)):
