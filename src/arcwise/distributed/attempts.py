@@ -44,6 +44,7 @@ class Attempts:
                 attempts.deaths[str(state["at"])] = attempts.deaths.get(str(state["at"]), 0) + 1
         except (OSError, ValueError, TypeError, KeyError):
             pass  # the first attempt, or an unreadable file
+        # Before the work: whatever happens next, this attempt is counted.
         path.parent.mkdir(parents=True, exist_ok=True)
         attempts._write()
         return attempts
@@ -70,5 +71,6 @@ class Attempts:
         self.path.unlink(missing_ok=True)
 
     def _write(self) -> None:
+        # Not durable: a lost note costs one more attempt, and flushing every record would be slow.
         with open_output(self.path) as stream:
             stream.write(json.dumps({"count": self.count, "at": self.at, "deaths": self.deaths}).encode())

@@ -7,6 +7,7 @@ import os
 
 def cores() -> int:
     """Number of cores this process may use."""
+    # Affinity, not cpu_count: a container or a batch system may allow fewer cores.
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 

@@ -45,6 +45,7 @@ def find_inputs(patterns: Sequence[str], *, format: InputFormat | None = None) -
     ``@FILE``, a list with one name per line. Hidden files of folders and globs are skipped. ``format`` None:
     by file name; files with an unknown suffix are text.
     """
+    # Sorted and deduplicated, so that the order of arguments changes nothing.
     paths = sorted({os.path.normpath(path) for pattern in patterns for path in _paths_of(pattern)})
     if not paths:
         raise InputError(f"inputs: found {list(patterns)!r}, expected at least one file")
@@ -104,6 +105,7 @@ def _listed(path: str) -> list[str]:
 
 
 def _is_hidden(path: Path, folder: str) -> bool:
+    # Spark and Hadoop name their bookkeeping files so (_SUCCESS).
     return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
 
 

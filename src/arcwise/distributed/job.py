@@ -113,6 +113,7 @@ def parse_corpus(
     records are reported in ``errors.jsonl``.
     """
     files = find_inputs([inputs] if isinstance(inputs, str) else inputs, format=options.format)
+    # The model is opened and checked before the first folder is made.
     _check_model(options, files)
     require(*libraries_of(options.to, options.packing))
     folder = Path(out)
@@ -132,6 +133,7 @@ class CorpusJob:
     ) -> None:
         self.options, self.paths, self.engine, self.progress = options, paths, engine, progress
         self.description = describe(options)
+        # sort_keys: the hash must not depend on the order of fields.
         self.hash = hashlib.sha256(json.dumps(self.description, sort_keys=True).encode()).hexdigest()
         self.markers: dict[str, Marker] = {}
         """Finished shards, by name."""
@@ -155,6 +157,7 @@ class CorpusJob:
         words_before = Tally.of(self.markers.values()).words
         try:
             self._check_errors()
+            # closing: an exception must end the workers before errors are written.
             with contextlib.closing(self._outcomes(todo)) as outcomes:
                 for outcome in outcomes:
                     self._record(outcome)
@@ -165,6 +168,7 @@ class CorpusJob:
             self._write_errors(plans)
             _remove_partial_files(self.paths.folder)
             close_caches()
+        # Only after success: after a crash the counts are needed to isolate the record.
         shutil.rmtree(self.paths.folder / "_job" / "begun", ignore_errors=True)
         total = Tally.of(self.markers.values())
         done, undone, now = len(self.markers), len(self.failed), total.words - words_before
@@ -221,6 +225,7 @@ class CorpusJob:
         rounds = 0
         while left:
             try:
+                # As they finish, since a slow shard must not delay reports of the others.
                 for outcome in self.engine.map(work, list(left.values()), ordered=False):
                     del left[outcome.shard.name]
                     rounds = 0
@@ -281,9 +286,11 @@ def largest_first(shards: Sequence[Shard]) -> list[Shard]:
 def describe(options: CorpusOptions) -> dict[str, Any]:
     """Everything that affects the output, as JSON."""
     return {
+        # The version is part of it: another version may parse differently.
         "arcwise": __version__,
         "model": Path(options.model).name,
         "model_sha256": hashlib.sha256(model_path(options.model).read_bytes()).hexdigest(),
+        # Through JSON, so that tuples compare equal to the lists of a file read back.
         "parse": json.loads(json.dumps(asdict(options.parse))),
         "format": options.format,
         "fields": asdict(options.fields),

@@ -115,6 +115,7 @@ class JobPaths:
         if marker is None or (marker.input, marker.job) != (shard.sha256, job):
             return None
         try:
+            # The size, not the hash: resuming a large job must not read all of its output.
             return marker if self.output(shard).stat().st_size == marker.size else None
         except OSError:
             return None
@@ -165,6 +166,7 @@ class ParseShard:
         except ChangedInputError as error:
             attempts.end()
             return Outcome(shard, None, str(error).removeprefix(f"{shard.file.absolute_path}: "))
+        # Last of all: a marker says that the output is complete.
         marker.write(paths.marker(shard))
         attempts.end()
         return Outcome(shard, marker)

@@ -77,6 +77,7 @@ class CorpusParser:
             added = self._added(list(rows))
             as_arrays = isinstance(rows, np.ndarray)
             return {**batch, **{name: _objects(v) if as_arrays else v for name, v in added.items()}}
+        # By name of the module, so that neither library has to be installed or imported.
         library = type(batch).__module__.partition(".")[0]
         if library == "pandas":
             added = self._added(list(batch[self._text_column(batch)]))
@@ -110,6 +111,7 @@ class CorpusParser:
         try:
             return [*pipeline.analyse_texts(texts, options=self.options, threads=self.threads)]
         except Exception as error:
+            # Any error belongs to a row: a billion rows must not fail because of one.
             if len(texts) > 1:
                 return [document for text in texts for document in self._documents([text])]
             return [f"cannot be parsed ({type(error).__name__}: {error})"]

@@ -101,6 +101,7 @@ class JobProgress:
             self._live.update(line)
         elif self._shown and (now or time.monotonic() - self._printed >= self._every):
             self._printed = time.monotonic()
+            # A closed stderr is no reason to abort the job.
             with contextlib.suppress(OSError):
                 print(line, file=sys.stderr, flush=True)
 

@@ -129,6 +129,7 @@ def _json_record(line: int, data: bytes, fields: TextFields) -> Record:
     except UnicodeDecodeError as error:
         return BrokenRecord(line, _not_utf8(error))
     except (ValueError, RecursionError) as error:
+        # RecursionError: JSON nested a thousand levels deep.
         return BrokenRecord(line, f"is not valid JSON ({error})")
     if not isinstance(value, dict):
         return BrokenRecord(line, f"is {_json_kind(value)}, not a JSON object")

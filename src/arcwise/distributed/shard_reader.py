@@ -41,6 +41,7 @@ class ShardReader:
         if shard.file.format == "parquet":
             return self._row_records(shard)
         data = self._bytes(shard)
+        # Before any record is parsed, so that a changed file is noticed and not half mixed in.
         _check(shard, hashlib.sha256(data).hexdigest())
         return records_in(data, shard.file.format, first_line=shard.first_line, fields=self._fields)
 
@@ -68,6 +69,7 @@ class ShardReader:
 
     def _go_to(self, shard: Shard) -> None:
         path = shard.file.absolute_path
+        # Going back in a compressed file means reading it again from its start.
         if self._path != path or self._at > shard.start:
             self.close()
             self._stream, self._path, self._at = self._open.enter_context(open_input(path)), path, 0
@@ -92,6 +94,7 @@ class ShardReader:
         digest = hashlib.sha256()
         for text in texts[:wanted]:
             data = text_bytes(text)
+            # With its length: otherwise "ab", "c" and "a", "bc" would have the same hash.
             digest.update(len(data).to_bytes(8, "little") + data)
         _check(shard, digest.hexdigest())
         return records_of_rows(

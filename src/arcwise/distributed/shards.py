@@ -87,6 +87,7 @@ class PlanFile:
     def __call__(self, file: InputFile) -> FilePlan:
         """The plan of a file, from the cache if the file has not changed."""
         path = self.folder / f"{file.name}.json"
+        # The text column decides the cuts of Parquet alone; for JSONL they are lines.
         cut_by = (file.format, self.shard_bytes, self.fields.text if file.format == "parquet" else "")
         try:
             stamp = _stamp(file.absolute_path)
@@ -176,6 +177,7 @@ _ENDS: dict[InputFormat, tuple[tuple[re.Pattern[bytes], int], ...]] = {
         (re.compile(rb"\n[ \t\r]*\n"), 1 << 18),
         (re.compile(rb"\n"), 1 << 16),
         (re.compile(rb"[ \t]"), 1 << 12),
+        # Not inside a character of UTF-8, whose continuation bytes are 80 to bf.
         (re.compile(rb"(?=[^\x80-\xbf])"), 1 << 3),
     ),
 }
@@ -228,6 +230,7 @@ def text_bytes(value: Any) -> bytes:
 
 
 def _stamp(path: str) -> tuple[int, int]:
+    # Nanoseconds: a file may be rewritten within a second of being planned.
     status = Path(path).stat()
     return status.st_size, status.st_mtime_ns
 

@@ -21,6 +21,7 @@ Packing = Literal["none", "gz", "xz", "zst"]
 PACKINGS: tuple[Packing, ...] = ("none", "gz", "xz", "zst")
 
 _SENT_ID = re.compile(rb"^# *sent_id *= *", re.MULTILINE)
+# Document names come from the input; a line break in one would end the comment.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
 
 
@@ -139,6 +140,7 @@ class ParquetWriter(Writer):
         schema = parquet_schema()
         table = pyarrow.concat_tables([schema.empty_table(), *self._tables])
         buffer = io.BytesIO()
+        # One row group: the file depends on the rows alone, not on how they were batched.
         parquet.write_table(
             table.combine_chunks(), buffer, compression="zstd", row_group_size=max(1, table.num_rows)
         )
