@@ -66,7 +66,8 @@ PLAN = """async ([head, label]) => {
   const { state, editor } = own, row = state.row(), arc = editor.arc(), n = state.words.length;
   const values = inventory(state.document, 'deprel');
   const naming = (ofHead) => {
-    const guess = state.guess(row.id, ofHead), weights = guess ? new Map([[guess, 1]]) : labelWeights(state.thought(), ofHead);
+    const guess = state.guess(row.id, ofHead);
+    const weights = guess ? new Map([[guess, 1]]) : labelWeights(state.thought(), ofHead);
     let best = [...label.toLowerCase(), 'Enter'];
     for (let k = 1; k <= label.length; k++) {
       const typed = label.slice(0, k).toLowerCase(), at = completions(typed, values, weights).indexOf(label);

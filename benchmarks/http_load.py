@@ -24,7 +24,8 @@ request = function()
 end
 done = function(summary, latency, requests)
   local e = summary.errors
-  print(string.format("FOUND %%d %%f %%f %%f %%d %%d", summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3,
+  print(string.format("FOUND %%d %%f %%f %%f %%d %%d", summary.requests, summary.duration / 1e6,
+    latency:percentile(50) / 1e3,
     latency:percentile(99) / 1e3, e.connect + e.write + e.status + e.timeout, e.read))
 end
 """

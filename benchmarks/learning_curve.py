@@ -46,10 +46,10 @@ SECTION = "learning_curve"
 NOTHING = "–"
 HEADER = ("treebank", "sentences", *(f"{parser}, {what}" for parser in PARSERS for what in ("LAS", "CPU s")))
 NOTES = """
-Mean LAS over draws ± standard deviation (number of draws; fewer for a peer whose training takes many minutes), and
-mean training time. Cells whose trainings are no longer cached keep the figures of an earlier run, unless a later run
-has as many draws. Times of arcwise are from this machine; times of peers are from the machine that trained them, with
-all cores busy."""
+Mean LAS over draws ± standard deviation (number of draws; fewer for a peer whose training takes many
+minutes), and mean training time. Cells whose trainings are no longer cached keep the figures of an
+earlier run, unless a later run has as many draws. Times of arcwise are from this machine; times of
+peers are from the machine that trained them, with all cores busy."""
 
 
 @dataclass(frozen=True)

@@ -51,10 +51,10 @@ MORE_SEEDS = "Gothic-PROIEL"
 """The smallest treebanks, where seeds differ most: trained with all seeds, and in two sizes."""
 FOLDS = 5
 COLUMNS = ("upos", "xpos", "feats", "lemma")
-NOTE = """Trained on one H200, up to fifteen trainings at a time (`training` is the time of one of them, scoring of each
-epoch on dev included); measured here. Gold tokens; forms and gold UPOS, or `own tags`: those of the linear tagger,
-refined by the network. Punctuation and label subtypes count. Ranges: lowest and highest seed.
-`--models` keeps models; without the model, cells that need it are empty."""
+NOTE = """Trained on one H200, up to fifteen trainings at a time (`training` is the time of one of them,
+scoring of each epoch on dev included); measured here. Gold tokens; forms and gold UPOS, or `own tags`:
+those of the linear tagger, refined by the network. Punctuation and label subtypes count. Ranges: lowest
+and highest seed. `--models` keeps models; without the model, cells that need it are empty."""
 
 
 @dataclass(frozen=True)

@@ -43,10 +43,11 @@ SHOWN = tuple(name for name in METRICS if name != "XPOS")
 SHIPPED = {"English-EWT": ("en", "en-fast")}
 """Shipped models, by the treebank they were trained on."""
 SECTION = "pipeline"
-ABOUT = """Raw text of the test data; F1 of the CoNLL 2018 metrics, in per cent; throughput from text to CoNLL-U
-on one thread, model loading excluded. UDPipe 1: tokenizer, tagger and parser with the options of its UD 2.0 models
-(training/models-ud-2.0 in its repository), including word embeddings trained on the training data. Treebanks whose
-name ends in -rs are resplit: their scores are not comparable with published ones."""
+ABOUT = """Raw text of the test data; F1 of the CoNLL 2018 metrics, in per cent; throughput from text to
+CoNLL-U on one thread, model loading excluded. UDPipe 1: tokenizer, tagger and parser with the options
+of its UD 2.0 models (training/models-ud-2.0 in its repository), including word embeddings trained on
+the training data. Treebanks whose name ends in -rs are resplit: their scores are not comparable with
+published ones."""
 RECIPES = Path(__file__).parents[1] / "recipes"
 
 Parse = Callable[[str], bytes]

@@ -2,9 +2,9 @@
 
 ``python -m benchmarks.regression OTHER/.venv/bin/python [--only WORD] [--repeat N] [--starts M]``
 
-One long-lived process per checkout runs the same operations; the two take turns, and the fastest of N turns over
-M process starts counts. Restarting matters because memory layout, and with it speed, differs between processes.
-Ratios above 1 mean that this checkout is faster. Set ARCWISE_TREEBANKS to the folder of treebanks.
+One long-lived process per checkout runs the same operations; the two take turns, and the fastest of N turns
+over M process starts counts. Restarting matters because memory layout, and with it speed, differs between
+processes. Ratios above 1 mean that this checkout is faster. Set ARCWISE_TREEBANKS to the folder of treebanks.
 """
 
 from __future__ import annotations

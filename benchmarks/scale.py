@@ -93,9 +93,7 @@ def write_corpus(folder: Path, texts: Sequence[str], words: int) -> int:
         with gzip.open(folder / f"{number}.jsonl.gz", "wt", compresslevel=5) as stream:
             while left > 0:
                 text = draw.choice(texts)
-                left -= round(
-                    1.17 * len(text.split())
-                )  # the parser splits punctuation and contractions off, so it counts more words than there are blanks
+                left -= round(1.17 * len(text.split()))  # tokenization yields more words than blanks
                 size += len(text.encode())
                 stream.write(json.dumps({"text": text}) + "\n")
     return size

@@ -207,7 +207,8 @@ def main() -> None:
     if options.prepare:
         return
     header = [
-        "parser", "workers", "s per epoch", "speed-up", "efficiency", "total s", "total speed-up", "dev LAS", "difference",
+        "parser", "workers", "s per epoch", "speed-up", "efficiency", "total s",
+        "total speed-up", "dev LAS", "difference",
     ]  # fmt: skip
     most = max(options.workers)
     body = (

@@ -1,8 +1,10 @@
-"""Gormley & Eisner 2013, "Nonconvex global optimization for latent-variable models": figures 4 to 6 and table 1.
+"""Gormley & Eisner 2013, "Nonconvex global optimization for latent-variable models": figures 4 to 6 and
+table 1.
 
-Their search over parameters with subsets of the products of constraints (RLT), beside arcwise's search over counts; and 200 sentences of the Wall Street
-Journal, where neither is finished, beside the paper's Viterbi EM, from several seeds. Every cell is kept in ~/.cache/arcwise/gormley2013 (or
-ARCWISE_CACHE); with --jobs so many are computed at a time. Time limits are seconds of the clock: use no more jobs than there are free cores.
+Compares their search over parameters, with subsets of the products of constraints (RLT), with arcwise's
+search over counts; and on 200 sentences of the Wall Street Journal, where neither finishes, with the paper's
+Viterbi EM from several seeds. Every cell is cached in ~/.cache/arcwise/gormley2013 (or ARCWISE_CACHE);
+--jobs computes several at a time. Time limits are wall-clock: use no more jobs than there are free cores.
 """
 
 from __future__ import annotations
@@ -37,14 +39,14 @@ RELAXATIONS = ("Max.0k", "Max.1k", "Max.10k", "Max.100k", "Obj.Filter")
 QUICK_RELAXATIONS = ("Max.0k", "Obj.Filter")
 SEEDS = (1, 2, 3)
 LEARNING_SECONDS = 120
-"""For each learner and seed on the 200 sentences."""
+"""Seconds per learner and seed on the 200 sentences."""
 FREE, RULED = False, True
 Seeds = list[dict[str, Any]]
-"""What a learner found, one for each seed."""
+"""Results of a learner, one per seed."""
 
 
 class Run(Cells):
-    """The cells of this experiment, and what its quick version cuts."""
+    """The cells of this experiment, reduced in the quick version."""
 
     def __init__(self, options: Settings) -> None:
         super().__init__(
@@ -54,29 +56,27 @@ class Run(Cells):
         self.five = synthetic(5, longest=4 if options.quick else 5, seed=1)
         """The sentences of figures 4 and 5."""
         self.eight = synthetic(3 if options.quick else 8, longest=4 if options.quick else 5, seed=1)
-        """Those of table 1."""
+        """The sentences of table 1."""
         self.has_wsj = (treebank_folder() / WSJ).exists()
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The relaxations of the search over parameters, and the search over counts."""
+        """Relaxations of the search over parameters, and the search over counts."""
         return (*(QUICK_RELAXATIONS if self.quick else RELAXATIONS), "count")
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """Of the RLT rows."""
+        """Shares of the RLT rows."""
         return SHARES[:2] if self.quick else SHARES
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Of Viterbi EM, and so of the first incumbent of every search."""
+        """Seeds of Viterbi EM, and so of the first incumbent of every search."""
         return SEEDS[:2] if self.quick else SEEDS
 
     def seconds(self, full: float) -> float:
-        """A time limit; a short one in the quick version."""
+        """A time limit, shortened in the quick version."""
         return 0.3 if self.quick else full
-
-    # ---- the cells: name and what computes it
 
     def root(self, share: float) -> tuple[str, Callable[[], Any]]:
         return f"root-bound-{share:g}", partial(root_bound, self.five, share)
@@ -103,11 +103,11 @@ class Run(Cells):
 
     @property
     def learners(self) -> list[tuple[str, bool]]:
-        """(learner, with the rules or without)."""
+        """Cells by (learner, rules)."""
         return [(n, rules) for rules in (FREE, RULED) for n in LEARNERS if rules or not LEARNERS[n].exact]
 
     def all_cells(self) -> dict[str, Callable[[], Any]]:
-        """Every cell of the page, the longest first."""
+        """Every cell of the page, longest first."""
         cells = [self.blocks()] if self.has_wsj else []
         if self.has_wsj:
             cells += [self.learned(n, rules, seed) for n, rules in self.learners for seed in self.seeds]
@@ -115,33 +115,33 @@ class Run(Cells):
         return dict([*cells, *(self.root(s) for s in reversed(self.shares)), self.best()])
 
 
-# ---- figure 4: the bound at the root against the share of RLT rows
-
-
 def root_part(page: Page, run: Run) -> str:
-    found = [run.cell(*run.root(share)) for share in run.shares]
+    rows_at_root = [run.cell(*run.root(share)) for share in run.shares]
     best = run.cell(*run.best())
     page.text(
-        f"{_size(run.five)}; rows drawn from all products of two constraints; the best log-likelihood there is: {best:.3f} (search over counts)."
+        f"{_size(run.five)}; rows drawn from all products of two constraints; the best log-likelihood there "
+        f"is: {best:.3f} (search over counts)."
     )
     page.table(
         ["share of the RLT rows", "rows", "upper bound at the root"],
-        [[f"{s:.0%}", n, f"{v:.3f}"] for s, n, v in found],
+        [[f"{s:.0%}", n, f"{v:.3f}"] for s, n, v in rows_at_root],
     )
     axis = _axis("share of the RLT rows", "upper bound at the root")
-    axis.plot([s for s, _, _ in found], [v for _, _, v in found], marker="o", label="relaxation")
+    axis.plot(
+        [s for s, _, _ in rows_at_root], [v for _, _, v in rows_at_root], marker="o", label="relaxation"
+    )
     axis.axhline(best, color="gray", linestyle=":", label="optimum")
     axis.legend()
     page.picture("root", axis, "bound at the root against the share of RLT rows")
-    value = {s: v for s, _, v in found}
-    matches = abs(value.get(0.7, 0.0) - found[-1][2]) < 0.01 * abs(found[-1][2])
+    value = {s: v for s, _, v in rows_at_root}
+    matches = abs(value.get(0.7, 0.0) - rows_at_root[-1][2]) < 0.01 * abs(rows_at_root[-1][2])
     return (
-        f"More RLT rows tighten the bound at the root, as in the paper: {found[0][2]:.2f} without, {found[-1][2]:.2f} with all, where the optimum is {best:.2f}. "
-        f"70 % of them {'match all, as in the paper' if matches else 'do not match all, as they do in the paper'} ({value.get(0.7, 0.0):.2f})."
+        f"More RLT rows tighten the bound at the root, as in the paper: {rows_at_root[0][2]:.2f} without, "
+        f"{rows_at_root[-1][2]:.2f} with all, where the optimum is {best:.2f}. "
+        f"70 % of them "
+        f"{'match all, as in the paper' if matches else 'do not match all, as they do in the paper'} "
+        f"({value.get(0.7, 0.0):.2f})."
     )
-
-
-# ---- figure 5: bounds over time
 
 
 def bounds_part(page: Page, run: Run) -> str:
@@ -171,13 +171,13 @@ def bounds_part(page: Page, run: Run) -> str:
         )
     axis.set_xscale("log")
     axis.legend(fontsize=8)
-    page.table(["search", "lower", "upper", "gap", "nodes", "seconds", "seconds a node"], rows)
+    page.table(["search", "lower", "upper", "gap", "nodes", "seconds", "seconds per node"], rows)
     page.picture("bounds", axis, "upper bounds (solid) and lower bounds (dotted) over time")
     told = ", ".join(text for _, text in sorted(closed)) or "none"
-    return f"Over time (the paper: all close, Max.0k first). Closed here: {told}. Not closed: {', '.join(left) or 'none'}."
-
-
-# ---- table 1: estimated sizes of trees
+    return (
+        f"Over time (the paper: all close, Max.0k first). Closed here: {told}. Not closed: "
+        f"{', '.join(left) or 'none'}."
+    )
 
 
 def estimate_part(page: Page, run: Run) -> str:
@@ -187,7 +187,7 @@ def estimate_part(page: Page, run: Run) -> str:
         found = run.cell(*run.estimated(method))
         if found["walks"]:
             size, spent = f"{found['nodes']:.3g} ± {found['nodes_error']:.1g}", f"{found['seconds']:.3g}"
-        else:  # not one walk was over in time
+        else:  # no walk finished in time
             size, spent = f"more than {found['nodes']:.3g}", f"more than {found['seconds']:.3g}"
         rows.append([method, size, spent, found["walks"]])
         if found["walks"] > 1 and found["nodes_error"] < found["nodes"] / 3:
@@ -197,25 +197,27 @@ def estimate_part(page: Page, run: Run) -> str:
     page.table(["search", "nodes (± standard error)", "seconds", "walks"], rows)
     order = ", ".join(f"{m} ({n:,.0f})" for m, n in sorted(sure.items(), key=lambda item: item[1]))
     return (
-        f"Estimated trees, the smallest first, where the standard error is below a third of the estimate: {order or 'none'}. "
-        f"Of {', '.join(unsure) or 'no other'} the walks tell too little to be ranked; the paper's smallest is that of Obj.Filter, with errors as large as its estimates."
+        f"Estimated tree sizes, smallest first, where the standard error is below a third of the estimate: "
+        f"{order or 'none'}. The walks are too few to rank {', '.join(unsure) or 'no other'}; in the "
+        f"paper Obj.Filter is smallest, with errors as large as its estimates."
     )
-
-
-# ---- figure 6: 200 sentences
 
 
 def real_part(page: Page, run: Run) -> str:
     if not run.has_wsj:
-        page.text(f"Not run: {WSJ} is not there.")
+        page.text(f"Not run: {WSJ} is missing.")
         return ""
     limit = run.seconds(LEARNING_SECONDS)
     first = limit * FIRST_SHARE
     page.text(
-        f"""200 sentences of at most 10 tokens, no punctuation; {limit:g} s for each learner and seed, {len(run.seeds)} seeds. Viterbi EM is the paper's: uniform parameters, ties broken at random in the first E-step, add-one
-smoothing, as many restarts as there is time for. Under the rules ({SHARE:.0%} of the arcs follow the universal rules) its E-step is the relaxed program ({SHARE + 0.05:.0%}), projected, discarded if it breaks the rules;
-beside it arcwise's own E-step, a dynamic program with a bonus on such arcs. The searches begin with {first:.3g} s of Viterbi EM (as the paper: 45 minutes of 8 hours) and then do nothing but branch and bound:
-every further incumbent comes from the projection of a relaxed solution and Viterbi EM from there. Log-likelihood is that of the parses under the parameters that fit them best."""
+        f"""200 sentences of at most 10 tokens, no punctuation; {limit:g} s per learner and seed,
+{len(run.seeds)} seeds. Viterbi EM follows the paper: uniform parameters, ties broken at random in the
+first E-step, add-one smoothing, restarts until the time limit. Under the rules ({SHARE:.0%} of the arcs
+follow the universal rules) its E-step is the relaxed program ({SHARE + 0.05:.0%}), projected, and
+discarded if it breaks the rules; arcwise's E-step, a dynamic program with a bonus on such arcs, is the
+alternative. The searches start with {first:.3g} s of Viterbi EM (the paper: 45 minutes of 8 hours) and
+then only branch and bound: every further incumbent comes from the projection of a relaxed solution and
+Viterbi EM from there. Log-likelihood is that of the parses under their maximum-likelihood parameters."""
     )
     axis, other = _axis("seconds", "log-likelihood"), _axis("seconds", "directed accuracy, %")
     found: dict[tuple[str, bool], Seeds] = {}
@@ -224,7 +226,7 @@ every further incumbent comes from the projection of a relaxed solution and Vite
         seeds = found[name, rules] = [run.cell(*run.learned(name, rules, seed)) for seed in run.seeds]
         title = LEARNERS[name].title + (", rules" if rules else "")
         line = None
-        for one in seeds:  # every seed a line, all of a colour
+        for one in seeds:  # one line per seed, all in one colour
             style = {"color": line.get_color()} if line else {"label": title}
             trace = one["trace"]
             line = axis.step([p[0] for p in trace], [p[1] for p in trace], where="post", lw=0.8, **style)[0]
@@ -257,11 +259,13 @@ every further incumbent comes from the projection of a relaxed solution and Vite
     relaxed = found["viterbi-em", RULED]
     parsed, discarded = (sum(one[k] for one in relaxed) for k in ("parsed", "discarded"))
     page.text(
-        f"The relaxed program parsed {parsed:,} times; {discarded:,} projections broke the rules and were discarded."
+        f"The relaxed program ran {parsed:,} times; {discarded:,} projections broke the rules and were "
+        f"discarded."
     )
     bound = run.cell(*run.blocks())
     page.text(
-        f"The search over counts, by blocks of 20 sentences and {run.seconds(300):g} s: no parses have a log-likelihood above {bound:.1f}."
+        f"The search over counts, by blocks of 20 sentences and {run.seconds(300):g} s: no parses have a "
+        f"log-likelihood above {bound:.1f}."
     )
     axis.legend(fontsize=6)
     other.legend(fontsize=6)
@@ -271,7 +275,7 @@ every further incumbent comes from the projection of a relaxed solution and Vite
 
 
 def real_findings(found: dict[tuple[str, bool], Seeds], bound: float) -> str:
-    """What the seeds say about the paper's findings, in words."""
+    """Findings on the 200 sentences, as text."""
     em, em_ruled = found["viterbi-em", FREE], found["viterbi-em", RULED]
     n = len(em)
 
@@ -280,22 +284,29 @@ def real_findings(found: dict[tuple[str, bool], Seeds], bound: float) -> str:
 
     searches = [name for name in LEARNERS if LEARNERS[name].search == "theta"]
     likelier = "; ".join(
-        f"{LEARNERS[s].title}: {higher(_value, found[s, FREE], em)} without rules, {higher(_value, found[s, RULED], em_ruled)} with them"
+        f"{LEARNERS[s].title}: {higher(_value, found[s, FREE], em)} without rules, "
+        f"{higher(_value, found[s, RULED], em_ruled)} with them"
         for s in [*searches, "count"]
     )
     lower = "; ".join(
-        f"{LEARNERS[s].title}: likelihood lower {higher(lambda x: -_value(x), found[s, RULED], found[s, FREE])}, accuracy higher {higher(_accuracy, found[s, RULED], found[s, FREE])}"
+        f"{LEARNERS[s].title}: likelihood lower "
+        f"{higher(lambda x: -_value(x), found[s, RULED], found[s, FREE])}, accuracy higher "
+        f"{higher(_accuracy, found[s, RULED], found[s, FREE])}"
         for s in ["viterbi-em", *searches]
     )
     exact = found["viterbi-em-exact", RULED]
     every = [one for seeds in found.values() for one in seeds]
     falls = sum(_falls(one["trace"]) for one in every)
     return (
-        f"On the 200 sentences. The paper: the search finds parses of higher likelihood than Viterbi EM in the same time. Here ({likelier}). "
+        f"On the 200 sentences. The paper: the search finds parses of higher likelihood than Viterbi EM in "
+        f"the same time. Here ({likelier}). "
         f"The paper: the rules lower the likelihood and raise the accuracy. Here ({lower}). "
-        f"The paper: the accuracy of the incumbent rises and falls as its likelihood rises. Here it falls at least once on {falls} of {len(every)} ways. "
-        f"The E-step by dynamic programming ends with a higher likelihood than the paper's relaxed one {higher(_value, exact, em_ruled)} and a higher accuracy "
-        f"{higher(_accuracy, exact, em_ruled)}. No search comes near to closing the gap, here as there; the best bound is that by blocks, {bound:.1f}."
+        f"The paper: the accuracy of the incumbent rises and falls as its likelihood rises. Here it falls at "
+        f"least once on {falls} of {len(every)} ways. "
+        f"The E-step by dynamic programming ends with a higher likelihood than the paper's relaxed one "
+        f"{higher(_value, exact, em_ruled)} and a higher accuracy "
+        f"{higher(_accuracy, exact, em_ruled)}. No search comes near to closing the gap, here as there; the "
+        f"best bound is that by blocks, {bound:.1f}."
     )
 
 
@@ -329,8 +340,8 @@ def _axis(x: str, y: str) -> Any:
     return axis
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    options = settings("gormley2013", __doc__, arguments)
+def main(argv: Sequence[str] | None = None) -> None:
+    options = settings("gormley2013", __doc__, argv)
     run = Run(options)
     run.fill(run.all_cells(), options.engine)
     page = Page("gormley2013", "Gormley & Eisner 2013: grammar induction by global search", options)
@@ -344,10 +355,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         page.heading(title)
         findings.append(part(page, run))
     page.close(
-        """HiGHS in place of CPLEX, minutes for each search where the paper has eight hours, shorter synthetic sentences: there are so few products of two constraints that Max.100k has
-every one. On synthetic sentences the searches over parameters split counts and arcs too where the parameters are narrow, which the paper's do not; on the 200 sentences they split parameters alone, with one round of new tangents
-a node. Ranges of counts begin with what the trees of each sentence allow. The search over counts is arcwise's own: it branches on how often each decision is taken, bounds by Lagrangian relaxation with parses from a dynamic
-program, and leaves a certificate that another program checks. Twelve tags with auxiliaries, of a sample of the Wall Street Journal that is not the paper's.""",
+        """HiGHS instead of CPLEX, minutes per search where the paper has eight hours, and shorter
+synthetic sentences: there are so few products of two constraints that Max.100k contains all of them. On
+synthetic sentences the searches over parameters also split counts and arcs where parameters are narrow,
+unlike the paper's; on the 200 sentences they split parameters only, with one round of new tangents per
+node. Ranges of counts start from what the trees of each sentence allow. The search over counts is
+specific to arcwise: it branches on how often each decision is taken, bounds by Lagrangian relaxation
+with parses from a dynamic program, and writes a certificate that a separate program verifies. Twelve
+tags with auxiliaries, from a sample of the Wall Street Journal that differs from the paper's.""",
         "\n\n".join(text for text in findings if text),
         run.commits,
         machines=run.machines,

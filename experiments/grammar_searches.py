@@ -1,4 +1,7 @@
-"""The computations of ``experiments.gormley2013``: searches, estimates, learners. Each returns what JSON can hold, and can run in a process of its own."""
+"""Computations of ``experiments.gormley2013``: searches, estimates, learners.
+
+Each returns JSON-serialisable values, so that it can run in a separate process.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +28,13 @@ from arcwise.treebanks import Treebank
 
 WSJ = "English-WSJsample/wsj10-200.conllu.xz"
 FIRST_SHARE = 45 / 480
-"""Of the time of a global search: Viterbi EM, whose best parses are its first incumbent (in the paper 45 minutes of 8 hours)."""
+"""Share of a global search's time spent on Viterbi EM for the first incumbent (the paper: 45 minutes of 8
+hours).
+"""
 SHARE = 0.75
-"""Of the arcs follow the universal rules, where there is a constraint."""
+"""Share of arcs that must follow the universal rules, under the constraint."""
 CUT_ROUNDS = 1
-"""Rounds of new tangents in a node of the search over parameters on 200 sentences."""
+"""Rounds of new tangents per node of the search over parameters on 200 sentences."""
 
 
 def synthetic(count: int, *, longest: int, seed: int) -> TagSentences:
@@ -39,18 +44,15 @@ def synthetic(count: int, *, longest: int, seed: int) -> TagSentences:
 
 
 def search_of(corpus: TagSentences, method: str) -> CountSearch | ThetaSearch:
-    """The search over parameters with that relaxation, or over counts."""
+    """The search over parameters with the relaxation, or over counts."""
     task = InductionTask(corpus)
     if method == "count":
         return CountSearch(task, seed=1)
     return ThetaSearch(task, seed=1, options=ThetaOptions(rlt=method))
 
 
-# ---- figures 4 and 5, table 1
-
-
 def optimum(corpus: TagSentences) -> float:
-    """The best log-likelihood there is."""
+    """The optimal log-likelihood."""
     return induce_globally(corpus, epsilon=1e-6, seed=1).lower
 
 
@@ -67,14 +69,14 @@ def root_bound(corpus: TagSentences, share: float) -> tuple[float, int, float]:
 
 
 def trace_of(corpus: TagSentences, method: str, seconds: float) -> list[tuple[float, float, float, int]]:
-    """(seconds, lower, upper, nodes) of a search with that relaxation, or over counts."""
+    """(seconds, lower, upper, nodes) of a search with the relaxation, or over counts."""
     search = search_of(corpus, method)
     search.run(epsilon=0.01, time_limit=seconds)
     return [(p.seconds, p.lower, p.upper, p.nodes) for p in [*search.trace, search.point()]]
 
 
 def estimate(corpus: TagSentences, method: str, seconds: float) -> dict[str, float]:
-    """Knuth's estimate for a search with that relaxation, or over counts."""
+    """Knuth's estimate of the tree size of a search with the relaxation, or over counts."""
     search = search_of(corpus, method)
     search.epsilon = 0.01
     found = estimate_tree(search, walks=10_000, seed=1, time_limit=seconds)
@@ -86,19 +88,16 @@ def estimate(corpus: TagSentences, method: str, seconds: float) -> dict[str, flo
     }
 
 
-# ---- figure 6: 200 sentences
-
-
 @dataclass(frozen=True)
 class Learner:
-    """A way to find parses of the 200 sentences."""
+    """A method to find parses of the 200 sentences."""
 
     title: str
     search: str
-    """``none``: Viterbi EM alone; else the branch and bound that follows: ``theta`` or ``count``."""
+    """Branch and bound after Viterbi EM: ``theta``, ``count`` or ``none``."""
     projection: str = ""
     exact: bool = False
-    """Under the rules: Viterbi EM's E-step by arcwise's dynamic program, not by the relaxed program of the paper."""
+    """Under the rules: E-step by arcwise's dynamic program instead of the paper's relaxed program."""
 
 
 LEARNERS = {
@@ -116,7 +115,7 @@ def read_wsj() -> Treebank:
 
 
 class Watch:
-    """The incumbent over time: (seconds, log-likelihood, directed accuracy, nodes) whenever it is better than before."""
+    """Improvements of the incumbent over time: (seconds, log-likelihood, directed accuracy, nodes)."""
 
     def __init__(self, task: InductionTask, gold: Heads) -> None:
         self.best, self.gold = Incumbent(task), gold
@@ -128,7 +127,7 @@ class Watch:
         return time.monotonic() - self.began
 
     def look(self, nodes: int = 0, *, last: bool = False) -> None:
-        """Note the incumbent, if it is new or the ``last``."""
+        """Record the incumbent if it is new or the ``last``."""
         best = self.best
         if best.heads is None or (not last and self.trace and best.value <= self.trace[-1][1]):
             return
@@ -138,9 +137,11 @@ class Watch:
 
 
 def viterbi_em_for(watch: Watch, *, exact: bool, seconds: float, seed: int) -> dict[str, int]:
-    """The paper's Viterbi EM until the time is over: uniform parameters, ties broken at random, add-one smoothing.
+    """Run the paper's Viterbi EM until the time limit: uniform parameters, ties broken at random, add-one
+    smoothing.
 
-    The parses where each restart ends are offered to the incumbent, which values them by the parameters that fit them best.
+    Offers the parses of each restart to the incumbent, which scores them by their maximum-likelihood
+    parameters.
     """
     task = watch.best.task
     relaxed = None if task.constraint is None or exact else RelaxedParser(task)
@@ -178,7 +179,9 @@ def viterbi_em_for(watch: Watch, *, exact: bool, seconds: float, seed: int) -> d
 
 
 def learn(name: str, rules: bool, seconds: float, seed: int) -> dict[str, Any]:
-    """Run a learner on the 200 sentences: the incumbent over time, the bound if there is one, how much was tried."""
+    """Run a learner on the 200 sentences; returns the incumbent over time, the bound if any, and the
+    effort.
+    """
     learner, treebank = LEARNERS[name], read_wsj()
     corpus = TagSentences.from_treebank(treebank, max_length=10)
     task = InductionTask(corpus, ArcShare(share=SHARE) if rules else None)
@@ -204,7 +207,7 @@ def learn(name: str, rules: bool, seconds: float, seed: int) -> dict[str, Any]:
 
 
 def _branch_and_bound(task: InductionTask, learner: Learner, seed: int) -> CountSearch | ThetaSearch:
-    """The search itself, without restarts of its own: what it finds, it finds by its projections."""
+    """Run the search without restarts: new incumbents come from its projections only."""
     if learner.search == "count":
         return CountSearch(task, seed=seed, options=CountOptions(first_restarts=0, restarts=0))
     projection: Any = learner.projection
@@ -213,6 +216,6 @@ def _branch_and_bound(task: InductionTask, learner: Learner, seed: int) -> Count
 
 
 def block_bound(seconds: float) -> float:
-    """The bound of the search over counts on the 200 sentences, by blocks of 20."""
+    """Bound of the search over counts on the 200 sentences, by blocks of 20."""
     corpus = TagSentences.from_treebank(read_wsj(), max_length=10)
     return induce_globally(corpus, time_limit=seconds, block_size=20, seed=1).upper

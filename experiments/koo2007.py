@@ -1,7 +1,9 @@
-"""Koo, Globerson, Carreras & Collins 2007, "Structured prediction models via the Matrix-Tree theorem": tables 1 to 3.
+"""Koo, Globerson, Carreras & Collins 2007, "Structured prediction models via the Matrix-Tree theorem":
+tables 1 to 3.
 
-Six languages, three ways to train (averaged perceptron, max-margin by exponentiated gradient, log-linear), each with projective and
-with non-projective trees; and a seventh language whose trees may have several roots, trained with and without them.
+Six languages, three trainers (averaged perceptron, max-margin by exponentiated gradient, log-linear), each
+with projective and non-projective trees; and a seventh language with several roots per tree, trained with
+and without them.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ LANGUAGES = {
     "Spanish-AnCora-rs": (81.19, 81.93, 81.57),
     "Turkish-IMST": (71.70, 72.02, 72.26),
 }
-"""Treebank: what the paper has for that language in table 3 (perceptron, max-margin, log-linear)."""
+"""The paper's table 3 by treebank (perceptron, max-margin, log-linear)."""
 PAPER_MEANS = (79.05, 79.82, 79.71)
 TRAINERS: dict[str, tuple[GraphConfig, ...]] = {
     "perceptron": (GraphConfig(trainer="perceptron", epochs=10),),
@@ -37,25 +39,33 @@ TRAINERS: dict[str, tuple[GraphConfig, ...]] = {
         GraphConfig(trainer="log-linear", epochs=10, learning_rate=rate) for rate in (0.02, 0.04, 0.08)
     ),
 }
-"""Each with the meta-parameters to choose from on development data. Max-margin training ends when primal and dual are within 1 %."""
+"""Trainers with the hyperparameters to select on development data; max-margin stops at a duality gap of 1
+%.
+"""
 SEVERAL_ROOTS = "Danish-CDT"
-"""The treebank here whose sentences may have several roots (five of the paper's six were such); its meta-parameters are not chosen."""
+"""Treebank with several roots per sentence (like five of the paper's six); hyperparameters are fixed."""
 MARGINAL_BASED = ("max-margin", "log-linear")
 Cell = tuple[str, str, bool]
 CELLS: list[Cell] = list(itertools.product(LANGUAGES, TRAINERS, (True, False)))
 """Treebank, trainer, projective or not."""
 SENTENCES = 3000
-FINDINGS = """The paper's main finding holds: both marginal-based trainers beat the averaged perceptron on average (max-margin by 0.44 points of UAS, log-linear by
-0.18; in the paper 0.8 and 0.7), and the sign test over all sentences says that this is hardly chance (p 0.0001 and 0.014). Max-margin is ahead of the perceptron in all six languages, log-linear in four: it is behind in Arabic and Spanish. For
-Dutch, by far the least projective treebank here too, non-projective training gains more than 3 points with every trainer, as in the paper; elsewhere the two kinds of training are less than a point apart. Decoding a non-projective model
-projectively is better or hardly worse everywhere but in Dutch, which is why the paper let the development data choose the decoder.
+FINDINGS = """The paper's main finding holds: both marginal-based trainers beat the averaged perceptron
+on average (max-margin by 0.44 points of UAS, log-linear by 0.18; in the paper 0.8 and 0.7), and by the
+sign test over all sentences the difference is significant (p 0.0001 and 0.014). Max-margin beats the
+perceptron in all six languages, log-linear in four: it is behind in Arabic and Spanish. For Dutch, by
+far the least projective treebank here too, non-projective training gains more than 3 points with every
+trainer, as in the paper; elsewhere the two are less than a point apart. Projective decoding of a
+non-projective model is better or hardly worse everywhere except in Dutch, which is why the paper
+selects the decoder on development data.
 
-Max-margin training comes within 1 % of its optimum at every C, after 6 to 30 epochs; the epoch that is best on dev mostly lies before that. Training with several roots, where a treebank has them (Danish), gains nothing: with a single root every
-trainer is as good or better on dev, but for a tenth of a point of log-linear training."""
+Max-margin training comes within 1 % of its optimum at every C, after 6 to 30 epochs; the best epoch on
+dev is mostly earlier. Training with several roots, where a treebank has them (Danish), gains nothing:
+with a single root every trainer is as good or better on dev, except for a tenth of a point with
+log-linear training."""
 
 
 def has_several_roots(treebank: str) -> bool:
-    """Whether some training sentence has several roots: the class of trees to train with follows from it (section 6.1)."""
+    """Whether any training sentence has several roots, which determines the class of trees (section 6.1)."""
     train = read(treebank, "train")[:SENTENCES]
     roots = np.add.reduceat(train.heads == 0, train.sentence_words[:-1].astype(np.int64))
     return bool((roots > 1).any())
@@ -67,7 +77,7 @@ def of_class(config: GraphConfig, treebank: str, projective: bool) -> GraphConfi
 
 
 def candidates(options: Settings) -> dict[Cell, list[Training]]:
-    """The trainings with each choice of meta-parameters."""
+    """Trainings with each choice of hyperparameters."""
     return {
         (treebank, name, projective): [
             options.training(treebank, of_class(config, treebank, projective), sentences=SENTENCES)
@@ -102,7 +112,7 @@ def data_rows() -> list[list[object]]:
 
 
 def choice_rows(tried: Mapping[Cell, Sequence[Training]]) -> list[list[object]]:
-    """The development data's verdict on each choice of meta-parameters: UAS / LAS, the chosen one in bold."""
+    """UAS / LAS on dev for each choice of hyperparameters, the selected one in bold."""
     rows: list[list[object]] = []
     for treebank, projective in itertools.product(LANGUAGES, (True, False)):
         row: list[object] = [treebank, "p" if projective else "np"]
@@ -129,7 +139,7 @@ def accuracy_rows(trainings: Mapping[Cell, Training]) -> list[list[object]]:
 
 
 def comparison_rows(trainings: Mapping[Cell, Training]) -> list[list[object]]:
-    """Table 3: the trainers side by side, UAS / LAS on test, with their means."""
+    """Table 3: UAS / LAS on test of the three trainers, with their means."""
     rows: list[list[object]] = []
     means: list[list[tuple[float, float]]] = [[] for _ in TRAINERS]
     for treebank, paper in LANGUAGES.items():
@@ -147,7 +157,9 @@ def comparison_rows(trainings: Mapping[Cell, Training]) -> list[list[object]]:
 
 
 def sign_tests(trainings: Mapping[Cell, Training]) -> dict[str, WinLoss]:
-    """Sentences of all languages that a marginal-based trainer parses better or worse than the perceptron."""
+    """Sentences of all languages that a marginal-based trainer parses better or worse than the
+    perceptron.
+    """
     right: dict[str, list[np.ndarray]] = {name: [] for name in TRAINERS}
     for treebank in LANGUAGES:
         for name in TRAINERS:
@@ -157,8 +169,10 @@ def sign_tests(trainings: Mapping[Cell, Training]) -> dict[str, WinLoss]:
 
 
 def convergence_rows(tried: Mapping[Cell, Sequence[Training]]) -> list[list[object]]:
-    """How near to their optimum the max-margin models are: of each training its epochs and the gap at its end; of the chosen one
-    also the gap at the epoch that the development data chose."""
+    """Convergence of max-margin training: epochs and final gap of each training.
+
+    For the selected training also the gap at the epoch selected on dev.
+    """
     rows: list[list[object]] = []
     for treebank, projective in itertools.product(LANGUAGES, (True, False)):
         trainings = tried[treebank, "max-margin", projective]
@@ -190,7 +204,7 @@ def root_cells(options: Settings) -> dict[RootCell, Training]:
 
 
 def root_rows(trainings: Mapping[RootCell, Training]) -> list[list[object]]:
-    """UAS / LAS on dev and test, and the roots found on test, of training with a single root and with several."""
+    """UAS / LAS on dev and test, and F1 of roots on test, trained with a single root and with several."""
     rows: list[list[object]] = []
     for (name, projective, single_root), training in trainings.items():
         dev, test = training.scores(part="dev"), training.scores()
@@ -221,8 +235,8 @@ def decoder_rows(trainings: Mapping[Cell, Training]) -> list[list[object]]:
     return rows
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    options = settings("koo2007", __doc__, arguments)
+def main(argv: Sequence[str] | None = None) -> None:
+    options = settings("koo2007", __doc__, argv)
     choices, several = candidates(options), root_cells(options)
     everything = [*(training for tried in choices.values() for training in tried), *several.values()]
     options.run(everything)
@@ -235,9 +249,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     both = [f"{name}, {kind}" for name in TRAINERS for kind in ("p", "np")]
     page.heading("Data (their table 1)")
     page.table(["treebank", "% crossing", "train, words", "dev", "test"], data_rows())
-    page.heading("Meta-parameters, chosen on dev")
+    page.heading("Hyperparameters, selected on dev")
     page.text(
-        "UAS / LAS on dev of projective (p) and non-projective (np) training; bold: chosen. The perceptron has none."
+        "UAS / LAS on dev of projective (p) and non-projective (np) training; bold: selected. The perceptron "
+        "has none."
     )
     header = [
         *(f"max-margin, C = {config.C}" for config in TRAINERS["max-margin"]),
@@ -245,27 +260,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ]
     page.table(["treebank", "trees", *header], choice_rows(choices))
     page.heading("Projective (p) and non-projective (np) training (their table 2)")
-    page.text(
-        "Unlabelled attachment on test, in percent, all words counted. The decoder is the one that is better on dev."
-    )
+    page.text("UAS on test, in percent, all words counted. The decoder is selected on dev.")
     page.table(["treebank", *both], accuracy_rows(trainings))
     page.heading("The three trainers (their table 3)")
     page.text(
-        "Projective or non-projective training chosen on dev. UAS / LAS on test; in the last column the paper's UAS."
+        "Projective or non-projective training selected on dev. UAS / LAS on test; last column: the paper's "
+        "UAS."
     )
     page.table(
         ["treebank", *TRAINERS, "paper: perceptron, max-margin, log-linear"], comparison_rows(trainings)
     )
     for name, test in sign_tests(trainings).items():
         page.text(
-            f"Sign test over the sentences of all languages, {name} against perceptron: better in {test.b}, worse in "
+            f"Sign test over the sentences of all languages, {name} against perceptron: better in {test.b}, "
+            f"worse in "
             f"{test.a}, the same in {test.ties}; p {p_value(test.p)}."
         )
     page.heading("Convergence of max-margin training")
     page.text(
-        "Epochs until training ended (at a gap of 1 %, or after 60), and the gap between primal and dual then, in percent of the primal: so far "
-        "at most is the objective from its optimum. Last column: the epoch of the chosen training that is best on dev, whose model the tables "
-        "above show (the paper chose so too), and the gap there."
+        "Epochs until training ended (at a gap of 1 %, or after 60), and the final duality gap in percent of "
+        "the primal, which bounds the distance of the objective from its optimum. Last column: the best "
+        "epoch on dev of the selected training, whose model the tables above show (as in the paper), "
+        "and the gap there."
     )
     page.table(
         ["treebank", "trees", *(f"C = {config.C}" for config in TRAINERS["max-margin"]), "best on dev"],
@@ -273,18 +289,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     page.heading("Several roots")
     page.text(
-        f"{SEVERAL_ROOTS}, at most {SENTENCES:,} sentences; trained and parsed with trees of a single root (further roots count as unknown "
-        f"heads) and of several. Max-margin with C = {TRAINERS['max-margin'][1].C}, log-linear with step {TRAINERS['log-linear'][1].learning_rate}. "
+        f"{SEVERAL_ROOTS}, at most {SENTENCES:,} sentences; trained and parsed with trees of a single root "
+        f"(further roots count as unknown "
+        f"heads) and of several. Max-margin with C = {TRAINERS['max-margin'][1].C}, log-linear with step "
+        f"{TRAINERS['log-linear'][1].learning_rate}. "
         "UAS / LAS; last column: F1 of the roots."
     )
     page.table(["trainer", "trees", "roots", "dev", "test", "roots, F1 on test"], root_rows(several))
     page.heading("Decoding of non-projective models with (p) and without (np) projectivity, dev UAS")
     page.table(["treebank", *both], decoder_rows(trainings))
     page.close(
-        f"""The treebanks are of Universal Dependencies (and of its predecessors), not of CoNLL-X, so absolute figures cannot be compared. At most the first
-{SENTENCES:,} sentences of each training set. Models are trained with labels (the paper: without), on forms and gold UPOS. The training
-sets of all six have one root in every sentence, and so have the trees of training; in the paper's, all but Spanish have several. Log-linear models are trained by stochastic gradient, not by conjugate gradient, and have a step in place of C.
-Features are richer than McDonald's.""",
+        f"""The treebanks are Universal Dependencies (and predecessors), not CoNLL-X, so absolute
+figures are not comparable. At most the first {SENTENCES:,} sentences of each training set. Models are
+trained with labels (the paper: without), on forms and gold UPOS. All six training sets have one root
+per sentence, and training uses single-root trees; in the paper's, all but Spanish have several.
+Log-linear models are trained with stochastic gradient descent instead of conjugate gradient, and have a
+step size in place of C. Features are richer than McDonald's.""",
         FINDINGS,
         (t.trained.commit for t in everything if t.trained),
         machines=(t.trained.machine for t in everything if t.trained),

@@ -1,7 +1,8 @@
-"""Koo et al. 2007 and Smith & Smith 2007, one generation later: what a network should learn from.
+"""Training objectives for a neural parser, after Koo et al. 2007 and Smith & Smith 2007.
 
-The same network with the likelihood of whole trees, with a softmax for each word, with softmax-margin and with a hinge; trees with one root or
-any number, projective or not; decoded by the best tree or by minimum risk. Four treebanks, forms and gold UPOS.
+The same network trained with the likelihood of trees, a softmax per word, softmax-margin and a hinge loss;
+trees with one root or any number, projective or not; decoded by the best tree or by minimum Bayes risk. Four
+treebanks, forms and gold UPOS.
 """
 
 from __future__ import annotations
@@ -26,26 +27,35 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
     "hinge": {"objective": "hinge"},
     "likelihood, two clusters a label": {"clusters": 2},
 }
-"""Name → what differs from the defaults; the first is what the others are compared with."""
+"""Differences from the defaults, by name of the objective; the first is the baseline."""
 FIRST = next(iter(OBJECTIVES))
 DECODERS = ("map", "mbr")
-DIFFERENCES = """Both papers have linear models of features, ours a BiLSTM with bilinear scores (size base, the defaults otherwise); their data are those of
-CoNLL-X, ours those of ACCURACY; one seed. As there, the epoch is chosen on development data; the decoder is not, so that decoders can be compared.
-Clusters are latent values of labels, summed out, where Smith & Smith have them on arcs."""
-FINDINGS = """- **Trees against words.** The likelihood of whole trees and a softmax for each word are equally good on all four treebanks (p ≥ 0.5 with the best tree): what the network
-  sees of the whole sentence leaves little for the structure to add. Koo et al. compare with margins, not with this; for linear models Smith & Smith need the trees. We keep the likelihood of trees: it is as fast, it learns from partial trees, and its
-  probabilities are those of trees.
-- **Margins.** Koo et al. find likelihood and margins alike. Softmax-margin is: 0.4 UAS better on English (p = 0.03), no different elsewhere. The hinge, which sees one wrong tree at a step, is 0.8 to 6.4 UAS and more LAS behind: a
-  network wants the gradient of all trees.
-- **One root or many.** No difference but for English (+0.3 UAS for any number, p = 0.05), as Smith & Smith and Koo et al. have it; decoding keeps one root either way.
-- **Projective or not.** Training and parsing without crossing arcs costs 4.4 UAS on Dutch and 0.6 on Danish, and nothing on English and Turkish: as in both papers, it depends on how many crossing arcs a treebank has.
-- **Minimum risk.** +0.5 UAS on Turkish (p = 0.004), the treebank with most doubt; nothing on the others. Both papers report small gains of this kind.
-- **Latent clusters.** Two clusters a label change nothing that can be told from chance: the network has hidden states of its own.
+DIFFERENCES = """Both papers use linear models, this experiment a BiLSTM with bilinear scores (size
+base, otherwise the defaults); their data are CoNLL-X, ours those of ACCURACY; one seed. As there, the
+epoch is selected on development data; the decoder is not, so that decoders can be compared. Clusters
+are latent values of labels, summed out; in Smith & Smith they are on arcs."""
+FINDINGS = """- **Trees or words.** The likelihood of whole trees and a softmax per word are equally
+  good on all four treebanks (p ≥ 0.5 with the best tree): the network sees the whole sentence, which
+  leaves little for the structure to add. Koo et al. compare with margins, not with this; for linear
+  models Smith & Smith need the trees. arcwise keeps the likelihood of trees: it is as fast, it learns
+  from partial trees, and its probabilities are those of trees.
+- **Margins.** Koo et al. find likelihood and margins equal. So is softmax-margin: 0.4 UAS better on
+  English (p = 0.03), no different elsewhere. The hinge loss, which sees one wrong tree per step, is
+  behind by 0.8 to 6.4 UAS and by more LAS: a network needs the gradient of all trees.
+- **One root or many.** No difference except on English (+0.3 UAS for any number, p = 0.05), as in Smith
+  & Smith and Koo et al.; decoding keeps one root either way.
+- **Projective or not.** Training and parsing without crossing arcs costs 4.4 UAS on Dutch and 0.6 on
+  Danish, and nothing on English and Turkish: as in both papers, it depends on how many crossing arcs a
+  treebank has.
+- **Minimum Bayes risk.** +0.5 UAS on Turkish (p = 0.004), the treebank with the most uncertainty;
+  nothing on the others. Both papers report small gains of this kind.
+- **Latent clusters.** Two clusters per label make no significant difference: the network has hidden
+  states already.
 """
 
 
 def cells(options: Settings) -> dict[tuple[str, str], Training]:
-    """(treebank, objective)."""
+    """Trainings by (treebank, objective)."""
     return {
         (treebank, name): options.training(treebank, NeuralConfig(**changes))
         for treebank in LANGUAGES
@@ -54,7 +64,7 @@ def cells(options: Settings) -> dict[tuple[str, str], Training]:
 
 
 def rows(trainings: Mapping[tuple[str, str], Training], decoder: str) -> list[list[object]]:
-    """UAS and LAS of each objective with a decoder; behind, p of the difference in heads to the first objective."""
+    """UAS and LAS of each objective with a decoder, with p of the difference in heads from the baseline."""
     found: list[list[object]] = []
     for name, changes in OBJECTIVES.items():
         row: list[object] = [name]
@@ -71,7 +81,7 @@ def rows(trainings: Mapping[tuple[str, str], Training], decoder: str) -> list[li
 
 
 def decoder_rows(trainings: Mapping[tuple[str, str], Training]) -> list[list[object]]:
-    """UAS by minimum risk less UAS of the best tree, in points, and p."""
+    """UAS of minimum Bayes risk minus UAS of the best tree, in points, and p."""
     found: list[list[object]] = []
     for name, changes in OBJECTIVES.items():
         row: list[object] = [name]
@@ -86,7 +96,7 @@ def decoder_rows(trainings: Mapping[tuple[str, str], Training]) -> list[list[obj
 
 
 def _options(decoder: str, changes: Mapping[str, Any]) -> ParseOptions:
-    """The trees are those of training."""
+    """Parse with the class of trees used in training."""
     return ParseOptions(
         decode=decoder,  # type: ignore[arg-type]
         projective=bool(changes.get("projective", False)),
@@ -94,17 +104,17 @@ def _options(decoder: str, changes: Mapping[str, Any]) -> ParseOptions:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    options = settings("neural_objectives", __doc__, arguments)
+def main(argv: Sequence[str] | None = None) -> None:
+    options = settings("neural_objectives", __doc__, argv)
     trainings = cells(options)
     options.run(trainings.values())
     page = Page(
         "neural_objectives",
-        "What a network should learn from: trees or words, margins or probabilities",
+        "Training objectives for a neural parser: trees or words, margins or probabilities",
         options,
     )
-    for decoder, told in zip(DECODERS, ("the best tree", "minimum risk"), strict=True):
-        page.heading(f"UAS / LAS on test, decoded by {told}")
+    for decoder, decoder_name in zip(DECODERS, ("the best tree", "minimum risk"), strict=True):
+        page.heading(f"UAS / LAS on test, decoded by {decoder_name}")
         page.text(f"In brackets the p-value of a permutation test of right heads against {FIRST}.")
         page.table(["objective", *LANGUAGES], rows(trainings, decoder))
     page.heading("Minimum risk against the best tree: UAS, in points")

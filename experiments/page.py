@@ -1,4 +1,4 @@
-"""What all experiments share: their options, and the page of tables and plots that each writes."""
+"""Shared by all experiments: command-line options, and the results page with tables and plots."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ RESULTS = Path(__file__).parent / "results"
 
 @dataclass(frozen=True)
 class Settings:
-    """How an experiment is run."""
+    """Settings of a run."""
 
     quick: bool
-    """A tiny version, in seconds: does everything run? Its figures mean nothing."""
+    """Run a tiny version within seconds, as a smoke test; its figures are meaningless."""
     engine: Engine
-    """Where trainings are done, and how many at a time."""
+    """Engine that runs the trainings, and their number at a time."""
     report_only: bool
-    """Train nothing: write the page from the cells that are there."""
+    """Write the page from cached cells without training."""
     results: Path
 
     def training(
@@ -45,20 +45,20 @@ class Settings:
         sentences: int = 0,
         votes: TransitionConfig | None = None,
     ) -> Training:
-        """A cell; in the quick version a tiny one."""
+        """A cell, reduced to a tiny one in the quick version."""
         if not self.quick:
             return Training(treebank, config, all_columns, sentences, votes)
         return Training(treebank, _tiny(config), all_columns, 40, _tiny(votes) if votes else None)
 
     def run(self, trainings: Iterable[Training]) -> None:
-        """Do the trainings, those that are done left out."""
+        """Run all trainings that are not cached."""
         wanted = list(trainings)
         if not self.report_only:
             run_all(wanted, engine=self.engine)
         missing = [t.treebank for t in wanted if t.trained is None]
         if missing:
             raise SystemExit(
-                f"{len(missing)} trainings are not done, the first on {missing[0]}: run without --report"
+                f"{len(missing)} trainings are missing, the first on {missing[0]}: run without --report"
             )
 
 
@@ -73,29 +73,31 @@ def _tiny(config: ConfigT) -> ConfigT:
     return replace(config, epochs=min(config.epochs, 2), move_bits=14, label_bits=12)
 
 
-def settings(name: str, about: str | None, arguments: Sequence[str] | None) -> Settings:
-    """The options of a script, from its command line."""
+def settings(name: str, about: str | None, argv: Sequence[str] | None) -> Settings:
+    """Parse the command line of an experiment."""
     parser = argparse.ArgumentParser(
         prog=f"python -m experiments.{name}",
         description=about,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--quick", action="store_true", help="a tiny version, in seconds, whose figures mean nothing"
+        "--quick", action="store_true", help="run a tiny version within seconds; its figures are meaningless"
     )
     add_engine_options(parser)
     parser.add_argument(
-        "--report", action="store_true", help="train nothing: write the page from the cells that are there"
+        "--report", action="store_true", help="write the page from cached cells without training"
     )
-    parser.add_argument("--output", type=Path, help="folder of the page (default experiments/results)")
-    given = parser.parse_args(arguments)
-    if given.quick and given.output is None:
-        parser.error("--quick writes no page of results: name a folder with --output")
-    return Settings(given.quick, engine_from(parser, given), given.report, given.output or RESULTS)
+    parser.add_argument(
+        "--output", type=Path, help="output folder of the page (default: experiments/results)"
+    )
+    options = parser.parse_args(argv)
+    if options.quick and options.output is None:
+        parser.error("--quick does not replace the results page: pass a folder with --output")
+    return Settings(options.quick, engine_from(parser, options), options.report, options.output or RESULTS)
 
 
 class Page:
-    """A page of results, written as Markdown with its pictures beside it."""
+    """A results page in Markdown, with its plots next to it."""
 
     def __init__(self, name: str, title: str, options: Settings) -> None:
         self.name, self.title, self.options = name, title, options
@@ -111,12 +113,13 @@ class Page:
         self._parts.append(table(header, rows))
 
     def picture(self, name: str, axes: Axes, about: str) -> None:
-        """Save the figure of ``axes`` as PNG and show it here."""
+        """Save the figure of ``axes`` as PNG and link it here."""
         from matplotlib import pyplot
 
         figure = axes.figure
         self.options.results.mkdir(parents=True, exist_ok=True)
-        figure.savefig(self.options.results / f"{self.name}-{name}.png", dpi=120, bbox_inches="tight")  # type: ignore[union-attr]
+        path = self.options.results / f"{self.name}-{name}.png"
+        figure.savefig(path, dpi=120, bbox_inches="tight")  # type: ignore[union-attr]
         pyplot.close(figure)  # type: ignore[arg-type]
         self._parts.append(f"![{about}]({self.name}-{name}.png)\n")
 
@@ -129,18 +132,19 @@ class Page:
         about: str = "the paper",
         machines: Iterable[str] = (),
     ) -> Path:
-        """End with what differs from the paper and which of its findings hold, and write the page.
+        """Add the differences from the paper and the findings, and write the page.
 
-        In the quick version, whose figures mean nothing, nothing is said to hold. ``machines``: where cells were computed, if they say so.
+        The quick version reports no findings, since its figures are meaningless. ``machines``: where cells
+        were computed, if recorded.
         """
-        self.heading(f"What differs from {about}")
+        self.heading(f"Differences from {about}")
         self.text(differences)
-        self.heading("Which findings hold")
-        self.text("Nothing can be said from the quick version." if self.options.quick else findings)
+        self.heading("Findings")
+        self.text("The quick version supports no findings." if self.options.quick else findings)
         return self._write(commits, machines)
 
     def _write(self, commits: Iterable[str], machines: Iterable[str]) -> Path:
-        """With command, date, machine and the code that made the cells."""
+        """Write the page with command, date, machine and the code version of the cells."""
         date = datetime.now(timezone.utc).date().isoformat()
         made = ", ".join(sorted(set(commits)))
         head = f"# {self.title}\n\n`python -m experiments.{self.name}` · {date} · {machine()}"
@@ -154,10 +158,10 @@ class Page:
 
 
 def percent(share: float) -> str:
-    """A share in percent, two digits."""
+    """A fraction in per cent, two digits."""
     return f"{100 * share:.2f}"
 
 
 def p_value(p: float) -> str:
-    """A p-value as one reads it."""
+    """A p-value, formatted for reading."""
     return "< 0.0001" if p < 0.0001 else f"{p:.4f}"

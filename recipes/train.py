@@ -1,10 +1,11 @@
-"""``make models``: a pipeline for every treebank with a free licence, each with a card that says what it is.
+"""Train a pipeline with a model card for every freely licensed treebank (``make models``).
 
-``python recipes/train.py [NAME …]`` trains those named, from the folder of treebanks that ARCWISE_TREEBANKS names: NAME/train.conllu.xz,
-dev and test. The options are those of recipes/NAME.toml, or else of recipes/default.toml; the same treebank gives the same model.
-Models and cards go to build/models; the English ones, which come with arcwise, to src/arcwise/shipped_models.
-``--parser FILE`` takes a parser that was trained before, e.g. by ``benchmarks.neural_parsers --models`` on a machine with a GPU.
-``--rules`` trains nothing: the model that is there gets the stand-ins (``arcwise.features.look_alikes``) and the rules of its treebank.
+``python recipes/train.py [NAME …]`` trains the named ones from the treebanks in ARCWISE_TREEBANKS:
+NAME/train.conllu.xz, dev and test. Options come from recipes/NAME.toml or else recipes/default.toml;
+training is deterministic. Models and cards go to build/models; the English ones, which ship with arcwise, to
+src/arcwise/shipped_models. ``--parser FILE`` uses a parser trained before, e.g. by
+``benchmarks.neural_parsers --models`` on a machine with a GPU. ``--rules`` does not train: it updates the
+character substitutes (``arcwise.features.look_alikes``) and the treebank's rules in the existing model.
 """
 
 from __future__ import annotations
@@ -30,21 +31,21 @@ from arcwise.treebanks.files import read_bytes
 ROOT = Path(__file__).parents[1]
 SHIPPED = ROOT / "src" / "arcwise" / "shipped_models"
 WAYS = {"graph": "graph-based parser", "neural": "neural parser, which also betters the tags"}
-"""Kind of parser → what a card says."""
+"""Description on the card, by kind of parser."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A treebank that a model may be made from and given away."""
+    """A treebank whose licence allows distributing a model."""
 
     language: str
     code: str
     version: str
     licence: str
     treebank: str = ""
-    """Its folder, if the recipe has another name."""
+    """Folder of the treebank, if the recipe has another name."""
     shipped: bool = False
-    """Whether the model comes with arcwise."""
+    """Whether the model ships with arcwise."""
 
 
 FREE = {
@@ -67,8 +68,10 @@ FREE = {
 
 
 def train(name: str, folder: Path, parser_file: str | None = None, *, rules: bool = False) -> Path:
-    """Train the pipeline of a treebank and write it with its card; the path of the model. ``parser_file``: the parser, if it is trained;
-    ``rules``: the weights are those of the model that is there."""
+    """Train the pipeline of a treebank and write it with its card; returns the path of the model.
+
+    ``parser_file``: a parser trained before; ``rules``: keep the weights of the existing model.
+    """
     source = FREE[name]
     parts = {part: _read(folder, source.treebank or name, part) for part in ("train", "dev", "test")}
     config, parser = read_config(_recipe(name), kind=None, jackknife=None, seed=None)
@@ -110,7 +113,9 @@ def train(name: str, folder: Path, parser_file: str | None = None, *, rules: boo
 
 
 def _with_rules(pipeline: Pipeline, train: Treebank) -> Pipeline:
-    """The same weights; characters are read, and rules hold, as a tokenizer learns it from the treebank."""
+    """Keep the weights; update character substitutes and rules as the tokenizer learns them from the
+    treebank.
+    """
     learned = Tokenizer.train(train, config=TokenizerConfig(epochs=1, folds=0)).pack()
     packed = pipeline.tokenizer.pack("float32")
     header = {**packed.header, **{key: learned.header[key] for key in ("look_alikes", "rules")}}
@@ -119,7 +124,7 @@ def _with_rules(pipeline: Pipeline, train: Treebank) -> Pipeline:
 
 
 def _reading(pipeline: Pipeline) -> Pipeline:
-    """The pipeline whose parts read words as its tokenizer does."""
+    """The pipeline with all components reading words as its tokenizer does."""
     look_alikes = pipeline.tokenizer.look_alikes
     parser = pipeline.parser
     if isinstance(parser, TrainedParser):
@@ -128,9 +133,9 @@ def _reading(pipeline: Pipeline) -> Pipeline:
 
 
 def _command(name: str, parser_file: str | None) -> str:
-    """How the model was made; a parser that was trained before is told by the name of its file."""
-    given = "" if parser_file is None else f" --parser {Path(parser_file).name}"
-    return f"python recipes/train.py {name}{given}"
+    """Command that made the model, with only the file name of a parser trained before."""
+    parser_option = "" if parser_file is None else f" --parser {Path(parser_file).name}"
+    return f"python recipes/train.py {name}{parser_option}"
 
 
 def _recipe(name: str) -> Path:
@@ -139,7 +144,7 @@ def _recipe(name: str) -> Path:
 
 
 def _read(folder: Path, name: str, part: str) -> Treebank:
-    """A part of a treebank, under a name that says nothing of this machine."""
+    """A part of a treebank, with a source name that does not reveal local paths."""
     file = f"{name}/{part}.conllu.xz"
     return Treebank(read_bytes(folder / file), source=file)
 
@@ -162,44 +167,52 @@ def _card(
         f"# {source.language}: {target.name}\n\n"
         f"From raw text to trees: tokenizer, tagger, lemmatizer and {WAYS[kind]}. {load}\n\n"
         f"- **Data**: {source.version}, training part, {len(train):,} sentences, {train.word_count:,} words\n"
-        f"- **Licence**: the data are under {source.licence}; the model is made from them and given under the same terms\n"
+        f"- **Licence**: the data are under {source.licence}; the model is made from them and given under "
+        f"the same terms\n"
         f"- **Made by**: `{command}`, with the options of `recipes/{_recipe(name).name}`\n"
         f"- **Size**: {target.stat().st_size / 1e6:.1f} MB\n\n"
-        "Scores from the raw text of the treebank's development and test parts: F1 of the CoNLL 2018 metrics, in per cent, by "
+        "Scores from the raw text of the treebank's development and test parts: F1 of the CoNLL 2018 "
+        "metrics, in per cent, by "
         "`arcwise.evaluation`, which agrees with the official scorer.\n\n"
         f"| part | {header} |\n|{' --- |' * (len(scores['test']) + 1)}\n{rows}\n\n"
-        "It learned from the texts of that treebank alone; in others it does worse, and its probabilities are those of such texts.\n"
+        "It learned from the texts of that treebank alone; in others it does worse, and its probabilities "
+        "are those of such texts.\n"
     )
 
 
 def _calibration(pipeline: Pipeline, test: Treebank) -> str:
-    """How reliable the probabilities are, on gold words with the pipeline's own tags."""
+    """Calibration on gold words with the pipeline's predicted tags."""
     parser = pipeline.parser
     if not isinstance(parser, ScoredParser):
         return ""
     found = reliability(parser, pipeline.tagger.tag(test))
     labels = "" if found.labels is None else f", DeprelProb {100 * found.labels.error:.1f} %"
-    return f"\nExpected calibration error on the test part, gold words: HeadProb {100 * found.heads.error:.1f} %{labels}.\n"
+    return (
+        f"\nExpected calibration error on the test part, gold words: HeadProb "
+        f"{100 * found.heads.error:.1f} %{labels}.\n"
+    )
 
 
 def main() -> None:
     folder = os.environ.get("ARCWISE_TREEBANKS")
     if not folder:
-        sys.exit("recipes/train.py: needs the treebanks, set ARCWISE_TREEBANKS to their folder")
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("names", nargs="*", help=", ".join(FREE))
-    arguments.add_argument("--parser", help="a parser that was trained before")
-    arguments.add_argument(
-        "--rules", action="store_true", help="stand-ins and rules for the model that is there"
+        sys.exit("recipes/train.py: set ARCWISE_TREEBANKS to a folder of treebanks")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help=", ".join(FREE))
+    parser.add_argument("--parser", help="use a parser trained before")
+    parser.add_argument(
+        "--rules",
+        action="store_true",
+        help="update the substitutes and rules of the existing model without training",
     )
-    given = arguments.parse_args()
-    names = given.names or [
+    options = parser.parse_args()
+    names = options.names or [
         name for name, source in FREE.items() if (Path(folder) / (source.treebank or name)).is_dir()
     ]
     for name in names:
         if name not in FREE:
             sys.exit(f"recipes/train.py: found {name!r}, expected one of {', '.join(FREE)}")
-        train(name, Path(folder), given.parser, rules=given.rules)
+        train(name, Path(folder), options.parser, rules=options.rules)
 
 
 if __name__ == "__main__":

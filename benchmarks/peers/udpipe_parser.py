@@ -17,7 +17,8 @@ from typing import Any
 from benchmarks.peers.conllu_files import join, words
 
 _COMMON = (
-    "iterations=30;embedding_upostag=20;embedding_feats=20;embedding_xpostag=0;embedding_form=50;embedding_lemma=0;"
+    "iterations=30;embedding_upostag=20;embedding_feats=20;embedding_xpostag=0;embedding_form=50;"
+    "embedding_lemma=0;"
     "embedding_deprel=20;learning_rate_final=0.001;hidden_layer=200;batch_size=10;"
 )
 _PROJECTIVE = "transition_system=projective;transition_oracle=dynamic;"
@@ -30,9 +31,12 @@ OPTIONS = {
 }
 """Published parser options, by language."""
 _TAGGER = (
-    "models=2;templates_1=tagger;guesser_suffix_rules_1=12;guesser_enrich_dictionary_1=6;guesser_prefixes_max_1=0;use_lemma_1=1;"
-    "use_xpostag_1=1;use_feats_1=1;provide_lemma_1=0;provide_xpostag_1=1;provide_feats_1=1;prune_features_1=0;"
-    "templates_2=lemmatizer;guesser_prefixes_max_2=4;use_lemma_2=1;use_xpostag_2=0;use_feats_2=0;provide_lemma_2=1;"
+    "models=2;templates_1=tagger;guesser_suffix_rules_1=12;guesser_enrich_dictionary_1=6;"
+    "guesser_prefixes_max_1=0;use_lemma_1=1;"
+    "use_xpostag_1=1;use_feats_1=1;provide_lemma_1=0;provide_xpostag_1=1;provide_feats_1=1;"
+    "prune_features_1=0;"
+    "templates_2=lemmatizer;guesser_prefixes_max_2=4;use_lemma_2=1;use_xpostag_2=0;use_feats_2=0;"
+    "provide_lemma_2=1;"
     "provide_xpostag_2=0;provide_feats_2=0;prune_features_2=0;"
 )
 TAGGER_OPTIONS = {
