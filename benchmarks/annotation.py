@@ -72,7 +72,7 @@ def correcting(treebank: Treebank) -> dict[str, Walk]:
     efforts = {}
     for name, order in ORDERS.items():
         started = time.monotonic()
-        efforts[name] = walk([Session.of(assistant, own) for own in untagged], order, RIGHT)
+        efforts[name] = walk([Session.of(assistant, sentence) for sentence in untagged], order, RIGHT)
         print(f"{name}: {efforts[name]}, {time.monotonic() - started:.0f} s", flush=True)
     return efforts
 
@@ -230,7 +230,7 @@ def learning_table(races: list[Race], on: str) -> str:
 def read(name: str, quick: bool) -> dict[str, Treebank]:
     """Read the parts of a treebank."""
     parts = {part: read_whole(name, part) for part in ("train", "dev", "test")}
-    return {part: own.spread(60) for part, own in parts.items()} if quick else parts
+    return {part: treebank.spread(60) for part, treebank in parts.items()} if quick else parts
 
 
 def main() -> None:

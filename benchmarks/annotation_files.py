@@ -71,17 +71,17 @@ def served(path: Path) -> tuple[float, float, float, float]:
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
-            told = next(text for text in server.stdout if "http://" in text)
-            own = AnnotateRequest(told[told.index("http://") :].split()[0])
-            middle = own.ask("GET", "document")["sentences"] // 2
-            sentence = own.ask("GET", f"sentence/{middle}")
+            banner = next(text for text in server.stdout if "http://" in text)
+            client = AnnotateRequest(banner[banner.index("http://") :].split()[0])
+            middle = client.ask("GET", "document")["sentences"] // 2
+            sentence = client.ask("GET", f"sentence/{middle}")
             ready = time.perf_counter() - start
             edit = {"kind": "set-field", "row": "1", "column": "misc", "value": "Checked=Yes"}
             start = time.perf_counter()
-            own.ask("POST", f"sentence/{middle}/edits", {"version": sentence["version"], "edits": [edit]})
+            client.ask("POST", f"sentence/{middle}/edits", {"version": sentence["version"], "edits": [edit]})
             edited = time.perf_counter() - start
             start = time.perf_counter()
-            own.ask("POST", "save", {})
+            client.ask("POST", "save", {})
             saved = time.perf_counter() - start
             status = Path(f"/proc/{server.pid}/status").read_text().splitlines()
             memory = next(float(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024

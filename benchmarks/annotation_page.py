@@ -149,7 +149,7 @@ def key_times(browser: Any, sentences: Sequence[Sentence], pause: float, *keys: 
                     time.sleep(pause)
                 settled(page)
         page.wait_for_timeout(100)
-        return {name: np.array(found) for name, found in page.evaluate("times").items()}
+        return {name: np.array(milliseconds) for name, milliseconds in page.evaluate("times").items()}
 
 
 def keys_of(page: Any, head: str, label: str) -> int:

@@ -56,9 +56,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the tables to RESULTS.md")
     options = parser.parse_args()
-    own = {name: arcwise.load(name).tokenizer for name in ("en", "en-fast")}
-    own["en, without substitutes and rules"] = without_rules(own["en"])
-    cutters: dict[str, Cut | None] = {name: by_tokenizer(tokenizer) for name, tokenizer in own.items()}
+    tokenizers = {name: arcwise.load(name).tokenizer for name in ("en", "en-fast")}
+    tokenizers["en, without substitutes and rules"] = without_rules(tokenizers["en"])
+    cutters: dict[str, Cut | None] = {name: by_tokenizer(tokenizer) for name, tokenizer in tokenizers.items()}
     cutters["spaCy's rules"] = by_spacy()
     lines = read_lines()
     kinds = list(dict.fromkeys(line.kind for line in lines))
@@ -67,7 +67,7 @@ def main() -> None:
     scores = [
         (name, *(f"{part[metric]:.2f}" for part in parts for metric in METRICS))
         for name, parts in (
-            (name, [_scores(tokenizer, p) for p in ("dev", "test")]) for name, tokenizer in own.items()
+            (name, [_scores(tokenizer, p) for p in ("dev", "test")]) for name, tokenizer in tokenizers.items()
         )
     ]
     heads = [f"{part}: {metric}" for part in ("dev", "test") for metric in METRICS]
@@ -80,9 +80,10 @@ def main() -> None:
 def _right(cut: Cut | None, lines: list[Line], kinds: list[str]) -> list[str]:
     if cut is None:
         return ["not installed", *[""] * len(kinds)]
-    found = {line.text: line.agrees(cut(line.text)) for line in lines}
+    correct = {line.text: line.agrees(cut(line.text)) for line in lines}
     counts = [
-        [found[line.text] for line in lines if line.kind in own] for own in (*[[k] for k in kinds], kinds)
+        [correct[line.text] for line in lines if line.kind in group]
+        for group in (*[[k] for k in kinds], kinds)
     ]
     return [f"{sum(right)}/{len(right)}" for right in counts]
 

@@ -81,9 +81,9 @@ def ask(
             address,
         ]
         said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    found = next(line for line in said.splitlines() if line.startswith("FOUND ")).split()[1:]
-    errors = int(found[4]) + (0 if closes else int(found[5]))
-    return Load(int(found[0]), float(found[1]), float(found[2]), float(found[3]), errors)
+    fields = next(line for line in said.splitlines() if line.startswith("FOUND ")).split()[1:]
+    errors = int(fields[4]) + (0 if closes else int(fields[5]))
+    return Load(int(fields[0]), float(fields[1]), float(fields[2]), float(fields[3]), errors)
 
 
 def arrive(
@@ -144,10 +144,10 @@ async def _arrive(
 
     async def one(body: bytes, due: float) -> None:
         nonlocal errors
-        own = free.pop() if free else await _Connection.open(address)
-        errors += not await own.asked(path, kind, body)
+        connection = free.pop() if free else await _Connection.open(address)
+        errors += not await connection.asked(path, kind, body)
         times.append(time.perf_counter() - due)
-        free.append(own)
+        free.append(connection)
 
     due = began = time.perf_counter()
     asked: list[asyncio.Task[None]] = []
@@ -156,8 +156,8 @@ async def _arrive(
         asked.append(asyncio.create_task(one(bodies[len(asked) % len(bodies)].encode(), due)))
         due += draws.expovariate(rate)
     await asyncio.gather(*asked)
-    for own in free:
-        own.close()
+    for connection in free:
+        connection.close()
     return _load(times, time.perf_counter() - began, errors)
 
 
@@ -170,15 +170,15 @@ async def _ask(
 
     async def client(number: int) -> None:
         nonlocal errors
-        own = await _Connection.open(address)
+        connection = await _Connection.open(address)
         at = number
         while time.perf_counter() < end:
             body = bodies[at % len(bodies)].encode()
             at += connections
             began = time.perf_counter()
-            errors += not await own.asked(path, kind, body)
+            errors += not await connection.asked(path, kind, body)
             times.append(time.perf_counter() - began)
-        own.close()
+        connection.close()
 
     await asyncio.gather(*(client(number) for number in range(connections)))
     return _load(times, seconds, errors)

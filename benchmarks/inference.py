@@ -81,8 +81,8 @@ def timings(
             run = partial(peer.operations[operation], peer.prepare(batch))
             if runs(run):
                 contenders[peer.name] = run
-    found = interleaved(contenders, repeat=repeat, min_seconds=0.005)
-    return {name: seconds / count * 1e6 for name, seconds in found.items()}
+    fastest = interleaved(contenders, repeat=repeat, min_seconds=0.005)
+    return {name: seconds / count * 1e6 for name, seconds in fastest.items()}
 
 
 def runs(contender: Callable[[], object], patience: float = 1.0) -> bool:
@@ -102,10 +102,10 @@ def speed_table(
     knowing = [peer.name for peer in peers if operation in peer.operations]
     rows = []
     for n in lengths:
-        found = timings(operation, n, count, threads, peers, repeat)
-        rivals = [found[name] for name in knowing if name in found]
-        ahead = f"{min(rivals) / found['arcwise']:.1f} ×" if rivals else "–"
-        cells = [f"{found[name]:.1f}" if name in found else "–" for name in ("arcwise", *knowing)]
+        times = timings(operation, n, count, threads, peers, repeat)
+        rivals = [times[name] for name in knowing if name in times]
+        ahead = f"{min(rivals) / times['arcwise']:.1f} ×" if rivals else "–"
+        cells = [f"{times[name]:.1f}" if name in times else "–" for name in ("arcwise", *knowing)]
         rows.append([n, *cells, ahead])
     return table(["n", "arcwise", *knowing, "arcwise is faster by"], rows)
 
@@ -114,11 +114,11 @@ def k_best_table(lengths: Sequence[int], repeat: int) -> str:
     rows = []
     for n in lengths:
         (scores,) = sentences(n, 1)
-        found = interleaved(
+        times = interleaved(
             {str(k): partial(spanning_tree_k_best, scores, k=k, single_root=True) for k in (1, 4, 16)},
             repeat=repeat,
         )
-        rows.append([n, *(f"{seconds * 1e6:.1f}" for seconds in found.values())])
+        rows.append([n, *(f"{seconds * 1e6:.1f}" for seconds in times.values())])
     return table(["n", "k = 1", "k = 4", "k = 16"], rows)
 
 
@@ -153,7 +153,7 @@ def torch_table(lengths: Sequence[int], repeat: int) -> str:
     for operation, run in SINGLE.items():
         for n in lengths:
             (scores,) = sentences(n, 1)
-            found = interleaved(
+            times = interleaved(
                 {
                     "numpy": partial(run, scores, single_root=True),
                     "torch": partial(ask, operation, torch.from_numpy(scores)),
@@ -161,7 +161,7 @@ def torch_table(lengths: Sequence[int], repeat: int) -> str:
                 repeat=repeat,
                 min_seconds=0.005,
             )
-            by_numpy, by_torch = (found[name] * 1e6 for name in ("numpy", "torch"))
+            by_numpy, by_torch = (times[name] * 1e6 for name in ("numpy", "torch"))
             rows.append([operation, n, f"{by_numpy:.1f}", f"{by_torch:.1f}", f"{by_torch - by_numpy:.1f}"])
     return table(["operation", "n", "numpy", "arcwise.torch", "more"], rows)
 
@@ -177,17 +177,17 @@ def error_table(peers: Sequence[Peer], n: int, count: int) -> str:
         cells = [_error(ours, expected)]
         for peer in knowing:
             try:
-                found = peer.operations["non-projective marginals"](peer.prepare(batch))
+                marginals = peer.operations["non-projective marginals"](peer.prepare(batch))
             except Exception as problem:  # a singular matrix, for example
                 cells.append(type(problem).__name__)
                 continue
-            cells.append(_error(found, expected))
+            cells.append(_error(marginals, expected))
         rows.append([spread, *cells])
     return table(["standard deviation of the scores", "arcwise", *(peer.name for peer in knowing)], rows)
 
 
-def _error(found: Floats, expected: Floats) -> str:
-    error = np.abs(found - expected).max()
+def _error(computed: Floats, expected: Floats) -> str:
+    error = np.abs(computed - expected).max()
     return f"{error:.1e}" if np.isfinite(error) else "nan or inf"
 
 

@@ -33,12 +33,12 @@ WORDS = 2_000
 
 def joined(treebank: Treebank, words: int) -> Iterator[list[Sentence]]:
     """Group consecutive sentences of ``words`` words together, dropping the remainder."""
-    own: list[Sentence] = []
+    group: list[Sentence] = []
     for sentence in treebank:
-        own.append(sentence)
-        if sum(map(len, own)) >= words:
-            yield own
-            own = []
+        group.append(sentence)
+        if sum(map(len, group)) >= words:
+            yield group
+            group = []
 
 
 def as_one(sentences: list[Sentence]) -> str:
@@ -50,16 +50,16 @@ def as_one(sentences: list[Sentence]) -> str:
 def right(parsed: Treebank, groups: list[list[Sentence]]) -> tuple[int, int]:
     """Number of correct heads, and of correct labelled heads (subtypes cut)."""
     heads = labelled = 0
-    for found, group in zip(parsed, groups, strict=True):
+    for parse, group in zip(parsed, groups, strict=True):
         first = 0
         for gold in group:
             for word in range(len(gold)):
                 head = gold.heads[word]
-                if head <= 0 or found.heads[first + word] != head + first:
+                if head <= 0 or parse.heads[first + word] != head + first:
                     continue
                 heads += 1
-                own, known = found.deprels[first + word], gold.deprels[word]
-                labelled += own.split(":")[0] == known.split(":")[0]
+                label, gold_label = parse.deprels[first + word], gold.deprels[word]
+                labelled += label.split(":")[0] == gold_label.split(":")[0]
             first += len(gold)
     return heads, labelled
 

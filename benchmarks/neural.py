@@ -134,11 +134,11 @@ def torch_runs(
     for first in range(0, len(ordered), BATCH):
         some = ordered[first : first + BATCH]
         padded = np.zeros((len(some), len(some[0]), network.tables), np.int64)
-        for place, own in enumerate(some):
-            padded[place, : len(own)] = own
-        packed.append((torch.tensor(padded), torch.tensor([len(own) for own in some])))
-    for length in {len(own) for own in rows}:
-        same = [own for own in rows if len(own) == length]
+        for place, sentence in enumerate(some):
+            padded[place, : len(sentence)] = sentence
+        packed.append((torch.tensor(padded), torch.tensor([len(sentence) for sentence in some])))
+    for length in {len(sentence) for sentence in rows}:
+        same = [sentence for sentence in rows if len(sentence) == length]
         for first in range(0, len(same), BATCH):
             equal.append((torch.tensor(np.stack(same[first : first + BATCH])), None))
 

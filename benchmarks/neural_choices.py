@@ -108,8 +108,8 @@ class Cell:
     @property
     def path(self) -> Path:
         """Cache file of the figures."""
-        told = json.dumps([self.treebank, START, dict(self.changes), self.seed], sort_keys=True)
-        key = hashlib.sha256(told.encode()).hexdigest()[:16]
+        identity = json.dumps([self.treebank, START, dict(self.changes), self.seed], sort_keys=True)
+        key = hashlib.sha256(identity.encode()).hexdigest()[:16]
         return cache_folder() / "neural-choices" / f"{self.treebank}-{key}.json"
 
 
@@ -156,7 +156,7 @@ def choices(names: Sequence[str], treebanks: Sequence[str], seeds: Sequence[int]
         row = []
         for treebank in treebanks:
             records = [kept(Cell(treebank, CHANGES[name], seed)) for seed in seeds]
-            las = [100 * told["las"] for told in records if told is not None]
+            las = [100 * record["las"] for record in records if record is not None]
             row.append(f"{sum(las) / len(las):.2f} ({len(las)})" if las else "")
         if any(row):
             rows.append([name, *row])

@@ -167,11 +167,11 @@ def measure_again(cell: Cell) -> None:
 
 def figures(model: NeuralModel, cell: Cell, part: str) -> dict[str, float]:
     """Scores and calibration on a part of the treebank."""
-    parser, gold, given = NeuralParser(model), read_whole(cell.treebank, part), seen(cell, part)
-    parsed = parser.parse(given)
+    parser, gold, tagged = NeuralParser(model), read_whole(cell.treebank, part), seen(cell, part)
+    parsed = parser.parse(tagged)
     scores = evaluate(gold, parsed, subtypes="keep").attachment
-    sure = reliability(parser, given)
-    found = {
+    sure = reliability(parser, tagged)
+    scores_by_name = {
         "uas": scores.uas,
         "las": scores.las,
         "las_cut": evaluate(gold, parsed).attachment.las,
@@ -181,9 +181,11 @@ def figures(model: NeuralModel, cell: Cell, part: str) -> dict[str, float]:
     if cell.own_tags:
         for column in COLUMNS:
             right = gold.column(column)
-            for name, own in (("", parsed), ("seen_", given)):
-                found[name + column] = mean(a == b for a, b in zip(right, own.column(column), strict=True))
-    return found
+            for name, treebank in (("", parsed), ("seen_", tagged)):
+                scores_by_name[name + column] = mean(
+                    a == b for a, b in zip(right, treebank.column(column), strict=True)
+                )
+    return scores_by_name
 
 
 def together(cells: Sequence[Cell]) -> dict[str, dict[str, dict[str, float]]] | None:
@@ -234,29 +236,29 @@ def measure_speed(everything: Sequence[Cell]) -> None:
     for cell in everything:
         parser, data = NeuralParser.load(cell.model), seen(cell, "test").data
         contenders[cell.path.stem] = lambda p=parser, d=data: p.parse(Treebank(d)).data  # type: ignore[misc]
-    found = interleaved(contenders, repeat=5)
+    times = interleaved(contenders, repeat=5)
     for cell in everything:
         record = json.loads(cell.path.read_bytes())
-        record["speed"] = seen(cell, "test").word_count / found[cell.path.stem]
+        record["speed"] = seen(cell, "test").word_count / times[cell.path.stem]
         with open_output(cell.path) as stream:
             stream.write(json.dumps(record).encode())
 
 
 def raw_rows(everything: Sequence[Cell]) -> list[list[str]]:
     """One row per pipeline measured on raw text."""
-    found = []
+    table_rows = []
     for cell in everything:
         record = json.loads(cell.path.read_bytes()) if cell.path.exists() else {}
         if "raw" in record:
             scores = [f"{record['raw'][name]:.2f}" for name in METRICS]
             speed = f"{record['raw_speed']:,.0f}" if "raw_speed" in record else ""
-            found.append([cell.name, *scores, speed])
-    return found
+            table_rows.append([cell.name, *scores, speed])
+    return table_rows
 
 
 def rows(everything: Sequence[Cell]) -> list[list[str]]:
     """One row per cell: the mean over available seeds."""
-    found = []
+    table_rows = []
     for name in dict.fromkeys(cell.name for cell in everything):
         models = [cell for cell in everything if cell.name == name and cell.path.exists()]
         if not models:
@@ -264,7 +266,7 @@ def rows(everything: Sequence[Cell]) -> list[list[str]]:
         kept = [json.loads(cell.path.read_bytes()) for cell in models]
         seconds = mean(record["seconds"] for record in kept)
         for precision in ("float32", "int8"):
-            found.append(
+            table_rows.append(
                 [
                     name,
                     precision,
@@ -277,13 +279,15 @@ def rows(everything: Sequence[Cell]) -> list[list[str]]:
         if len(models) > 1 and not models[0].own_tags:
             many = together(models)
             if many is not None:
-                found.append([name, f"int8, ensemble of {len(models)}", "1", *_row([many["int8"]]), "", ""])
-    return found
+                table_rows.append(
+                    [name, f"int8, ensemble of {len(models)}", "1", *_row([many["int8"]]), "", ""]
+                )
+    return table_rows
 
 
 def _speed(kept: Sequence[dict[str, Any]]) -> str:
-    found = [record["speed"] for record in kept if "speed" in record]
-    return f"{max(found):,.0f}" if found else ""
+    speeds = [record["speed"] for record in kept if "speed" in record]
+    return f"{max(speeds):,.0f}" if speeds else ""
 
 
 def _row(records: Sequence[dict[str, dict[str, float]]]) -> list[str]:

@@ -48,8 +48,8 @@ ALL_COLUMNS = "graph, MIRA, projective; all columns"
 
 def cells(treebank: str) -> dict[str, Training]:
     """Trainings of a treebank by name of the parser: forms and gold UPOS, and one with all columns."""
-    own = {name: Training(treebank, config) for name, config in KINDS.items()}
-    return own | {ALL_COLUMNS: Training(treebank, KINDS["graph, MIRA, projective"], all_columns=True)}
+    trainings = {name: Training(treebank, config) for name, config in KINDS.items()}
+    return trainings | {ALL_COLUMNS: Training(treebank, KINDS["graph, MIRA, projective"], all_columns=True)}
 
 
 def speeds(treebank: str, trainings: Mapping[str, Training]) -> dict[str, float]:

@@ -129,13 +129,13 @@ def main() -> None:
     folder = Path(os.environ["ARCWISE_TREEBANKS"])
     texts = short_texts(folder)
     words = sum(len(text.split()) for text in texts) / len(texts)
-    found = [row for model in MODELS for row in rows_of_texts(texts, model, options.repeat)]
+    rows = [row for model in MODELS for row in rows_of_texts(texts, model, options.repeat)]
     put(
         "program",
         "Many short texts",
         f"{len(texts):,} texts of {words:.0f} whitespace-separated words (English-EWT dev), with "
         f"confidences, one thread; words per second, model loading excluded.\n\n"
-        + table(["model", "how", "words/s", "relative to one text"], found),
+        + table(["model", "how", "words/s", "relative to one text"], rows),
     )
     put(
         "program-hard",

@@ -101,7 +101,7 @@ def write_corpus(folder: Path, texts: Sequence[str], words: int) -> int:
 
 def run(corpus: Path, out: Path, workers: int, model: str) -> Run:
     """Run the command as a user would, sampling the memory of its processes once a second."""
-    given = [
+    command = [
         "--in",
         str(corpus),
         "--out",
@@ -117,19 +117,19 @@ def run(corpus: Path, out: Path, workers: int, model: str) -> Run:
     ]
     started = time.perf_counter()
     job = subprocess.Popen(
-        [sys.executable, "-m", "arcwise", "parse", *given], stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "arcwise", "parse", *command], stderr=subprocess.PIPE, text=True
     )
-    memory = own = 0.0
+    memory = private = 0.0
     while not ended(job, within=1):
-        found = memory_of(job.pid)
-        memory = max(memory, sum(shared for _, shared, _ in found))
-        own = max([own, *(mb for depth, _, mb in found if depth == 2 or workers == 1)])
+        processes = memory_of(job.pid)
+        memory = max(memory, sum(shared for _, shared, _ in processes))
+        private = max([private, *(mb for depth, _, mb in processes if depth == 2 or workers == 1)])
     seconds = time.perf_counter() - started
-    told = job.communicate()[1]
+    log = job.communicate()[1]
     if job.returncode != 0:
-        raise SystemExit(told)
-    words = int(told.strip().splitlines()[-1].split(" words")[0].replace(",", ""))
-    return Run(workers, words, seconds, memory, own)
+        raise SystemExit(log)
+    words = int(log.strip().splitlines()[-1].split(" words")[0].replace(",", ""))
+    return Run(workers, words, seconds, memory, private)
 
 
 def ended(job: subprocess.Popen[str], *, within: float) -> bool:
@@ -143,7 +143,7 @@ def ended(job: subprocess.Popen[str], *, within: float) -> bool:
 
 def memory_of(pid: int) -> list[tuple[int, float, float]]:
     """Depth, PSS and private memory of a process and all its descendants, in megabytes."""
-    found: list[tuple[int, float, float]] = []
+    processes: list[tuple[int, float, float]] = []
     waiting = [(pid, 0)]
     while waiting:
         process, depth = waiting.pop()
@@ -153,10 +153,10 @@ def memory_of(pid: int) -> list[tuple[int, float, float]]:
             below = (place / f"task/{process}/children").read_text().split()
         except (OSError, ProcessLookupError):
             continue
-        own = int(sizes["Private_Clean"]) + int(sizes["Private_Dirty"])
-        found.append((depth, int(sizes["Pss"]) / 1024, own / 1024))
+        private = int(sizes["Private_Clean"]) + int(sizes["Private_Dirty"])
+        processes.append((depth, int(sizes["Pss"]) / 1024, private / 1024))
         waiting += [(int(child), depth + 1) for child in below]
-    return found
+    return processes
 
 
 def measured(
@@ -297,13 +297,13 @@ def on_paper(spent: Costs, speed: float) -> list[list[object]]:
         )  # a worker may start its last shard when the others are done
         total = parsing + looking + skipping + writing + last
         busy = spent.busy(shards, cores) / total
-        told = [f"{seconds:,.0f}" for seconds in (parsing, looking, skipping, writing, last, total)]
+        cells = [f"{seconds:,.0f}" for seconds in (parsing, looking, skipping, writing, last, total)]
         rows.append(
             [
                 f"{cores:,}",
                 f"{shard} MB",
                 f"{shards:,.0f}",
-                *told,
+                *cells,
                 f"{parsing / total:.2f}",
                 f"{100 * busy:.1f} %",
             ]

@@ -88,9 +88,9 @@ class TimedCoordinator(Coordinator):
 
     def assignment(self) -> Assignment | None:
         began = time.perf_counter()
-        found = super().assignment()
+        assigned = super().assignment()
         self.busy += time.perf_counter() - began
-        return found
+        return assigned
 
     def take(self, fragment: Fragment) -> None:
         began = time.perf_counter()
@@ -183,9 +183,9 @@ def same_pieces(task: InductionTask, state: Path, workers: int) -> SamePieces:
     with Processes(workers).pool(work) as pool:
         list(pool.map([pieces[-1]] * workers))
         began = time.perf_counter()
-        told = list(pool.map(pieces, ordered=False))
+        times = list(pool.map(pieces, ordered=False))
         seconds = time.perf_counter() - began
-    return SamePieces(workers, len(pieces), seconds, sum(t for t, _ in told), sum(t for _, t in told))
+    return SamePieces(workers, len(pieces), seconds, sum(t for t, _ in times), sum(t for _, t in times))
 
 
 @dataclass(frozen=True)
@@ -208,17 +208,17 @@ def costs(task: InductionTask, state: Path, folder: Path) -> Costs:
     return Costs((folder / "again.json").stat().st_size / nodes, seconds / nodes)
 
 
-def on_paper(found: Run, spent: Costs) -> list[list[object]]:
+def on_paper(run: Run, spent: Costs) -> list[list[object]]:
     """Extrapolate to more cores of the same speed that return nodes after ``_MOST_SECONDS``, for
     ``PAPER_SECONDS``.
     """
-    speed = found.speed / found.workers
-    a_node, a_fragment = found.busy / max(found.nodes, 1), found.sent / max(found.fragments, 1)
+    speed = run.speed / run.workers
+    a_node, a_fragment = run.busy / max(run.nodes, 1), run.sent / max(run.fragments, 1)
     rows: list[list[object]] = []
     for cores in PAPER_CORES:
         nodes = speed * cores
         messages = 2 * cores / _MOST_SECONDS
-        traffic = messages / 2 * a_fragment + nodes * found.received / max(found.nodes, 1)
+        traffic = messages / 2 * a_fragment + nodes * run.received / max(run.nodes, 1)
         proof = nodes * PAPER_SECONDS
         rows.append(
             [

@@ -77,8 +77,8 @@ def load_row(name: str, load: Load, best: Library, memory: str) -> list[str]:
     return [name, f"{load.rate:,.0f}", f"{load.rate / best.rate:.0%}", *_cpu_fields(load, best), *times]
 
 
-def _cpu_fields(own: Load | Library, best: Library) -> list[str]:
-    return [f"{own.cpu_ms:.2f}", f"{best.cpu_ms / own.cpu_ms:.0%}"]
+def _cpu_fields(contender: Load | Library, best: Library) -> list[str]:
+    return [f"{contender.cpu_ms:.2f}", f"{best.cpu_ms / contender.cpu_ms:.0%}"]
 
 
 @dataclass
@@ -106,12 +106,12 @@ class Memory:
     def summary(self) -> str:
         """Memory after 10, 30, 60 and 120 seconds and so on; at the end of a shorter run."""
         last = self.seen[-1][0] if self.seen else 0.0
-        found = [
-            min(self.seen, key=lambda own: abs(own[0] - mark))
+        samples = [
+            min(self.seen, key=lambda sample: abs(sample[0] - mark))
             for mark in (10, 30, 60, 120, 240)
             if mark <= last + 2
         ]
-        return ", ".join(f"{mb:.0f} ({seconds:.0f} s)" for seconds, mb in found or self.seen[-1:])
+        return ", ".join(f"{mb:.0f} ({seconds:.0f} s)" for seconds, mb in samples or self.seen[-1:])
 
     def windows(self, width: float = 30.0) -> list[list[str]]:
         """Table rows: median, minimum and maximum per time window; single samples include the calls in
@@ -121,9 +121,12 @@ class Memory:
         for seconds, mb in self.seen:
             parts.setdefault(int(seconds // width), []).append(mb)
         return [
-            [f"{part * width:g}–{(part + 1) * width:g} s", *(f"{of(own):.0f}" for of in (median, min, max))]
-            for part, own in sorted(parts.items())
-            if len(own) >= width / 3  # leave out the last seconds, in which the load ends
+            [
+                f"{part * width:g}–{(part + 1) * width:g} s",
+                *(f"{of(samples):.0f}" for of in (median, min, max)),
+            ]
+            for part, samples in sorted(parts.items())
+            if len(samples) >= width / 3  # leave out the last seconds, in which the load ends
         ]
 
 
@@ -145,8 +148,8 @@ def library(
     """Run the library in a number of processes that write CoNLL-U, or JSON with confidences."""
     with multiprocessing.get_context("spawn").Pool(workers) as pool:
         parts = [(texts, model, seconds, batch, as_json, start) for start in range(workers)]
-        found = pool.starmap(_library, parts, chunksize=1)
-    done, took, cpu = (sum(own[i] for own in found) for i in range(3))
+        counts = pool.starmap(_library, parts, chunksize=1)
+    done, took, cpu = (sum(count[i] for count in counts) for i in range(3))
     return Library(workers * done / took, 1e3 * cpu / done)
 
 
@@ -323,14 +326,14 @@ def measured(texts: Sequence[str], options: argparse.Namespace) -> list[list[str
         )
 
     def asked(
-        seconds: float, connections: int, *what: Any, peer: bool = False, rate: float | None = None
+        seconds: float, connections: int, *request: Any, peer: bool = False, rate: float | None = None
     ) -> tuple[Load, str]:
         made = (
             udpipe_service(*options.udpipe[:2], options.workers)
             if peer
             else arcwise_service(options.model, options.workers)
         )
-        return loaded(made, what, connections, seconds, closes=peer, rate=rate)
+        return loaded(made, request, connections, seconds, closes=peer, rate=rate)
 
     forms = "/process", FORM, [f"tokenizer=&tagger=&parser=&data={quote(text)}" for text in texts]
     jsons = "/v1/parse", "application/json", [json.dumps({"text": text}) for text in texts]
@@ -340,8 +343,8 @@ def measured(texts: Sequence[str], options: argparse.Namespace) -> list[list[str
         share: asked(short, options.connections, *forms, rate=share * many[0].rate) for share in ARRIVING
     }
     parse = asked(short, options.connections, *jsons)
-    best = max(first, directly(BATCH), key=lambda own: own.rate)
-    best_json = max(first_json, directly(BATCH, as_json=True), key=lambda own: own.rate)
+    best = max(first, directly(BATCH), key=lambda result: result.rate)
+    best_json = max(first_json, directly(BATCH, as_json=True), key=lambda result: result.rate)
     rows = [
         one.row("library, one paragraph per call", best),
         best.row(f"library, {BATCH} paragraphs per call", best),
@@ -350,11 +353,11 @@ def measured(texts: Sequence[str], options: argparse.Namespace) -> list[list[str
         *(
             load_row(
                 f"arcwise serve, `/process`, open loop at {share:.0%} of the maximum, {short:g} s",
-                own,
+                result,
                 best,
                 memory,
             )
-            for share, (own, memory) in alone.items()
+            for share, (result, memory) in alone.items()
         ),
         best_json.row(f"library, {BATCH} paragraphs per call, confidences, JSON", best_json),
         load_row(f"arcwise serve, `/v1/parse`, {short:g} s", parse[0], best_json, parse[1]),

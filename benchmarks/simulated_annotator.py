@@ -121,27 +121,27 @@ def walk(sessions: Sequence[Session], order: Order, until: float) -> Walk:
     correct.
     """
     words = sum(map(len, sessions))
-    wrong = before = sum(own.wrong for own in sessions)
+    wrong = before = sum(session.wrong for session in sessions)
     waiting: list[tuple[float, int, int]] = []
-    for s, own in enumerate(sessions):
-        _push(waiting, s, own, order)
+    for s, session in enumerate(sessions):
+        _push(waiting, s, session, order)
     looked = decisive = 0
     while words - wrong < until * words and waiting:
         _, s, word = heapq.heappop(waiting)
-        own = sessions[s]
-        wrong -= own.wrong
-        decisive += own.answer(word)
-        wrong += own.wrong
+        session = sessions[s]
+        wrong -= session.wrong
+        decisive += session.answer(word)
+        wrong += session.wrong
         looked += 1
-        _push(waiting, s, own, order)
+        _push(waiting, s, session, order)
     return Walk(words, looked, decisive, before, wrong)
 
 
-def _push(waiting: list[tuple[float, int, int]], s: int, own: Session, order: Order) -> None:
+def _push(waiting: list[tuple[float, int, int]], s: int, session: Session, order: Order) -> None:
     """Push the most valuable uninspected word of a sentence."""
-    if own.open:
-        values = order(own.inferred)
-        word = max(own.open, key=lambda m: float(values[m - 1]))
+    if session.open:
+        values = order(session.inferred)
+        word = max(session.open, key=lambda m: float(values[m - 1]))
         heapq.heappush(waiting, (-float(values[word - 1]), s, word))
 
 

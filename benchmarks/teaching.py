@@ -145,10 +145,10 @@ def cell_of(student: Student, texts: Sequence[str]) -> tuple[str, partial[dict[s
 def rows(students: Sequence[Student], records: Sequence[dict[str, Any]]) -> Iterator[list[object]]:
     best = max(range(len(records)), key=lambda i: records[i]["dev"]["las"])
     for number, (student, record) in enumerate(zip(students, records, strict=True)):
-        told: list[object] = [student.name, f"{record['dev']['uas']:.2f} / {record['dev']['las']:.2f}"]
+        row: list[object] = [student.name, f"{record['dev']['uas']:.2f} / {record['dev']['las']:.2f}"]
         shown = number == best or student == ALONE
         test = f"{record['test']['uas']:.2f} / {record['test']['las']:.2f}" if shown else ""
-        yield [*told, test, f"{record['seconds']:.0f}"]
+        yield [*row, test, f"{record['seconds']:.0f}"]
 
 
 def main() -> None:

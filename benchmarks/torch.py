@@ -112,14 +112,14 @@ def interleaved(contenders: Mapping[str, Callable[[], float]], rounds: int) -> d
             if name in gone:
                 continue
             try:
-                found = measure()
+                seconds = measure()
             except Exception as problem:
                 print(f"{name} fails: {type(problem).__name__}: {str(problem)[:200]}")
                 gone.add(name)
                 best.pop(name, None)
                 continue
-            best[name] = min(found, best.get(name, found))
-            if found > LONGEST_SECONDS:
+            best[name] = min(seconds, best.get(name, seconds))
+            if seconds > LONGEST_SECONDS:
                 gone.add(name)
     return best
 
@@ -138,10 +138,10 @@ def speed_table(
                 ready = peer.prepare(scores)
                 run = peer.operations[operation]
                 contenders[peer.name] = _measure(run, ready, peer)
-            found = interleaved(contenders, rounds)
-            rivals = [value for name, value in found.items() if name != "arcwise"]
-            cells = [f"{found[p.name] / batch * 1e6:.3g}" if p.name in found else "–" for p in knowing]
-            ahead = f"{min(rivals) / found['arcwise']:.1f} ×" if rivals and "arcwise" in found else "–"
+            times = interleaved(contenders, rounds)
+            rivals = [value for name, value in times.items() if name != "arcwise"]
+            cells = [f"{times[p.name] / batch * 1e6:.3g}" if p.name in times else "–" for p in knowing]
+            ahead = f"{min(rivals) / times['arcwise']:.1f} ×" if rivals and "arcwise" in times else "–"
             rows.append([n, batch, *cells, ahead])
             print(operation, rows[-1], flush=True)
             del contenders
@@ -203,11 +203,11 @@ def error_table(n: int = 20, batch: int = 16) -> str:
             row: list[object] = ["projective" if projective else "non-projective", spread]
             for dtype in (torch.float64, torch.float32):
                 scores = gaussian(batch, n, spread, dtype)
-                found = TreeCRF(scores, projective=projective, single_root=True).marginals
+                marginals = TreeCRF(scores, projective=projective, single_root=True).marginals
                 exact = NumpyTrees(
                     list(scores.double().cpu().numpy()), projective=projective, single_root=True
                 ).marginals
-                row.append(f"{np.abs(found.double().cpu().numpy() - np.stack(exact)).max():.1e}")
+                row.append(f"{np.abs(marginals.double().cpu().numpy() - np.stack(exact)).max():.1e}")
             rows.append(row)
     return table(["trees", "standard deviation of the scores", "float64", "float32"], rows)
 

@@ -88,8 +88,8 @@ def memory_taken(label: str, source: str, target: str) -> float:
     library.
     """
     sizes = []
-    for what in ("memory", "import"):
-        command = [sys.executable, "-m", "benchmarks.treebanks", f"--only-{what}", label, source, target]
+    for mode in ("memory", "import"):
+        command = [sys.executable, "-m", "benchmarks.treebanks", f"--only-{mode}", label, source, target]
         sizes.append(
             float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
         )

@@ -109,8 +109,8 @@ def grid_rows(trainings: Mapping[tuple[str, str], Training], treebank: str) -> l
         training, shape = trainings[treebank, name], system(name)
         recall = float(training.judged().head_right[crossed].mean()) if crossed.any() else 0.0
         covered = coverage(shape, training.data("train")).sentences
-        found = (*_both(training, "test"), percent(recall), percent(covered))
-        rows.append([shape.max_distance, shape.capacity or "∞", *found, f"{paper[0]:.2f} / {paper[1]:.2f}"])
+        figures = (*_both(training, "test"), percent(recall), percent(covered))
+        rows.append([shape.max_distance, shape.capacity or "∞", *figures, f"{paper[0]:.2f} / {paper[1]:.2f}"])
     return rows
 
 
@@ -137,11 +137,11 @@ def _las(row: Sequence[object], at: int) -> float:
 
 def _crossed(treebank: Treebank) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Words whose arc crosses another one."""
-    found: list[bool] = []
+    flags: list[bool] = []
     for sentence in treebank:
         crossed = crossing_words(sentence.tree)
-        found += [word in crossed for word in range(1, len(sentence.tree) + 1)]
-    return np.array(found, bool)
+        flags += [word in crossed for word in range(1, len(sentence.tree) + 1)]
+    return np.array(flags, bool)
 
 
 def words_per_second(training: Training) -> float:

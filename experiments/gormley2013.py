@@ -173,9 +173,9 @@ def bounds_part(page: Page, run: Run) -> str:
     axis.legend(fontsize=8)
     page.table(["search", "lower", "upper", "gap", "nodes", "seconds", "seconds per node"], rows)
     page.picture("bounds", axis, "upper bounds (solid) and lower bounds (dotted) over time")
-    told = ", ".join(text for _, text in sorted(closed)) or "none"
+    closed_text = ", ".join(text for _, text in sorted(closed)) or "none"
     return (
-        f"Over time (the paper: all close, Max.0k first). Closed here: {told}. Not closed: "
+        f"Over time (the paper: all close, Max.0k first). Closed here: {closed_text}. Not closed: "
         f"{', '.join(left) or 'none'}."
     )
 
@@ -184,14 +184,17 @@ def estimate_part(page: Page, run: Run) -> str:
     page.text(f"{_size(run.eight)}, ε = 1 %; random walks for {run.seconds(60):g} s each.")
     rows, sure, unsure = [], {}, []
     for method in run.methods:
-        found = run.cell(*run.estimated(method))
-        if found["walks"]:
-            size, spent = f"{found['nodes']:.3g} ± {found['nodes_error']:.1g}", f"{found['seconds']:.3g}"
+        estimate = run.cell(*run.estimated(method))
+        if estimate["walks"]:
+            size, spent = (
+                f"{estimate['nodes']:.3g} ± {estimate['nodes_error']:.1g}",
+                f"{estimate['seconds']:.3g}",
+            )
         else:  # no walk finished in time
-            size, spent = f"more than {found['nodes']:.3g}", f"more than {found['seconds']:.3g}"
-        rows.append([method, size, spent, found["walks"]])
-        if found["walks"] > 1 and found["nodes_error"] < found["nodes"] / 3:
-            sure[method] = found["nodes"]
+            size, spent = f"more than {estimate['nodes']:.3g}", f"more than {estimate['seconds']:.3g}"
+        rows.append([method, size, spent, estimate["walks"]])
+        if estimate["walks"] > 1 and estimate["nodes_error"] < estimate["nodes"] / 3:
+            sure[method] = estimate["nodes"]
         else:
             unsure.append(method)
     page.table(["search", "nodes (± standard error)", "seconds", "walks"], rows)
@@ -220,10 +223,10 @@ then only branch and bound: every further incumbent comes from the projection of
 Viterbi EM from there. Log-likelihood is that of the parses under their maximum-likelihood parameters."""
     )
     axis, other = _axis("seconds", "log-likelihood"), _axis("seconds", "directed accuracy, %")
-    found: dict[tuple[str, bool], Seeds] = {}
+    results: dict[tuple[str, bool], Seeds] = {}
     rows = []
     for name, rules in run.learners:
-        seeds = found[name, rules] = [run.cell(*run.learned(name, rules, seed)) for seed in run.seeds]
+        seeds = results[name, rules] = [run.cell(*run.learned(name, rules, seed)) for seed in run.seeds]
         title = LEARNERS[name].title + (", rules" if rules else "")
         line = None
         for one in seeds:  # one line per seed, all in one colour
@@ -256,7 +259,7 @@ Viterbi EM from there. Log-likelihood is that of the parses under their maximum-
         ],
         rows,
     )
-    relaxed = found["viterbi-em", RULED]
+    relaxed = results["viterbi-em", RULED]
     parsed, discarded = (sum(one[k] for one in relaxed) for k in ("parsed", "discarded"))
     page.text(
         f"The relaxed program ran {parsed:,} times; {discarded:,} projections broke the rules and were "
@@ -271,12 +274,12 @@ Viterbi EM from there. Log-likelihood is that of the parses under their maximum-
     other.legend(fontsize=6)
     page.picture("likelihood", axis, "log-likelihood of the best parses over time")
     page.picture("accuracy", other, "accuracy of the best parses over time")
-    return real_findings(found, bound)
+    return real_findings(results, bound)
 
 
-def real_findings(found: dict[tuple[str, bool], Seeds], bound: float) -> str:
+def real_findings(results: dict[tuple[str, bool], Seeds], bound: float) -> str:
     """Findings on the 200 sentences, as text."""
-    em, em_ruled = found["viterbi-em", FREE], found["viterbi-em", RULED]
+    em, em_ruled = results["viterbi-em", FREE], results["viterbi-em", RULED]
     n = len(em)
 
     def higher(of: Callable[[dict[str, Any]], float], a: Seeds, b: Seeds) -> str:
@@ -284,18 +287,18 @@ def real_findings(found: dict[tuple[str, bool], Seeds], bound: float) -> str:
 
     searches = [name for name in LEARNERS if LEARNERS[name].search == "theta"]
     likelier = "; ".join(
-        f"{LEARNERS[s].title}: {higher(_value, found[s, FREE], em)} without rules, "
-        f"{higher(_value, found[s, RULED], em_ruled)} with them"
+        f"{LEARNERS[s].title}: {higher(_value, results[s, FREE], em)} without rules, "
+        f"{higher(_value, results[s, RULED], em_ruled)} with them"
         for s in [*searches, "count"]
     )
     lower = "; ".join(
         f"{LEARNERS[s].title}: likelihood lower "
-        f"{higher(lambda x: -_value(x), found[s, RULED], found[s, FREE])}, accuracy higher "
-        f"{higher(_accuracy, found[s, RULED], found[s, FREE])}"
+        f"{higher(lambda x: -_value(x), results[s, RULED], results[s, FREE])}, accuracy higher "
+        f"{higher(_accuracy, results[s, RULED], results[s, FREE])}"
         for s in ["viterbi-em", *searches]
     )
-    exact = found["viterbi-em-exact", RULED]
-    every = [one for seeds in found.values() for one in seeds]
+    exact = results["viterbi-em-exact", RULED]
+    every = [one for seeds in results.values() for one in seeds]
     falls = sum(_falls(one["trace"]) for one in every)
     return (
         f"On the 200 sentences. The paper: the search finds parses of higher likelihood than Viterbi EM in "

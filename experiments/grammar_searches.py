@@ -79,12 +79,12 @@ def estimate(corpus: TagSentences, method: str, seconds: float) -> dict[str, flo
     """Knuth's estimate of the tree size of a search with the relaxation, or over counts."""
     search = search_of(corpus, method)
     search.epsilon = 0.01
-    found = estimate_tree(search, walks=10_000, seed=1, time_limit=seconds)
+    result = estimate_tree(search, walks=10_000, seed=1, time_limit=seconds)
     return {
-        "nodes": found.nodes,
-        "nodes_error": found.nodes_error,
-        "seconds": found.seconds,
-        "walks": found.walks,
+        "nodes": result.nodes,
+        "nodes_error": result.nodes_error,
+        "seconds": result.seconds,
+        "walks": result.walks,
     }
 
 
@@ -158,17 +158,17 @@ def viterbi_em_for(watch: Watch, *, exact: bool, seconds: float, seed: int) -> d
     uniform = log_ratio(np.zeros(task.features.count), task.features)
     restarts = 0
     while not restarts or watch.seconds < seconds:
-        own = int(np.random.SeedSequence([seed, restarts]).generate_state(1)[0])
+        restart_seed = int(np.random.SeedSequence([seed, restarts]).generate_state(1)[0])
         restarts += 1
         if relaxed is not None:
-            ended = relaxed_restart(relaxed, own, should_stop=lambda: watch.seconds >= seconds)
+            ended = relaxed_restart(relaxed, restart_seed, should_stop=lambda: watch.seconds >= seconds)
             heads = None if ended is None else ended.heads
         else:
-            counts = native.dmv_counts(task.batch, native.dmv_sample_batch(uniform, task.batch, own))
-            found = native.dmv_em_improve(
+            counts = native.dmv_counts(task.batch, native.dmv_sample_batch(uniform, task.batch, restart_seed))
+            improved = native.dmv_em_improve(
                 log_ratio(counts, task.features, smoothing=1.0), task.batch, options
             )
-            heads = found.heads if found.value > -np.inf else None
+            heads = improved.heads if improved.value > -np.inf else None
         if heads is not None and task.satisfies(heads):
             watch.best.offer(heads)
         watch.look()

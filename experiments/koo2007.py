@@ -181,7 +181,7 @@ def convergence_rows(tried: Mapping[Cell, Sequence[Training]]) -> list[list[obje
             history = training.report()["history"]
             row.append(f"{len(history)}: {percent(history[-1]['gap'])}")
         report = best_on_dev(trainings).report()
-        at_choice = next(told["gap"] for told in report["history"] if told["epoch"] == report["epoch"])
+        at_choice = next(epoch["gap"] for epoch in report["history"] if epoch["epoch"] == report["epoch"])
         rows.append([*row, f"{report['epoch']}: {percent(at_choice)}"])
     return rows
 
@@ -208,7 +208,7 @@ def root_rows(trainings: Mapping[RootCell, Training]) -> list[list[object]]:
     rows: list[list[object]] = []
     for (name, projective, single_root), training in trainings.items():
         dev, test = training.scores(part="dev"), training.scores()
-        gold, found = (
+        gold, predicted = (
             np.asarray(bank.heads) == 0 for bank in (read(SEVERAL_ROOTS, "test"), training.parsed())
         )
         rows.append(
@@ -217,7 +217,7 @@ def root_rows(trainings: Mapping[RootCell, Training]) -> list[list[object]]:
                 "p" if projective else "np",
                 "one" if single_root else "several",
                 *(f"{percent(scores.uas)} / {percent(scores.las)}" for scores in (dev, test)),
-                percent(2 * int((gold & found).sum()) / int(gold.sum() + found.sum())),
+                percent(2 * int((gold & predicted).sum()) / int(gold.sum() + predicted.sum())),
             ]
         )
     return rows

@@ -77,8 +77,8 @@ def _scores(training: Training) -> list[str]:
     """Accuracy, root and complete as in the paper, whose root accuracy is the F-measure with one root per
     sentence.
     """
-    found = training.scores()
-    return [percent(found.uas), percent(found.root_f1), percent(found.complete)]
+    scores = training.scores()
+    return [percent(scores.uas), percent(scores.root_f1), percent(scores.complete)]
 
 
 def trainer_part(page: Page, trainings: Mapping[tuple[str, str], Training]) -> None:

@@ -65,24 +65,24 @@ def cells(options: Settings) -> dict[tuple[str, str], Training]:
 
 def rows(trainings: Mapping[tuple[str, str], Training], decoder: str) -> list[list[object]]:
     """UAS and LAS of each objective with a decoder, with p of the difference in heads from the baseline."""
-    found: list[list[object]] = []
+    table_rows: list[list[object]] = []
     for name, changes in OBJECTIVES.items():
         row: list[object] = [name]
         for treebank in LANGUAGES:
-            own = _options(decoder, changes)
-            scores = trainings[treebank, name].scores(own)
-            told = f"{percent(scores.uas)} / {percent(scores.las)}"
+            parse_options = _options(decoder, changes)
+            scores = trainings[treebank, name].scores(parse_options)
+            cell = f"{percent(scores.uas)} / {percent(scores.las)}"
             if name != FIRST:
                 first = trainings[treebank, FIRST].right_heads(_options(decoder, OBJECTIVES[FIRST]))
-                told += f" ({p_value(permutation_test(first, trainings[treebank, name].right_heads(own)))})"
-            row.append(told)
-        found.append(row)
-    return found
+                cell += f" ({p_value(permutation_test(first, trainings[treebank, name].right_heads(parse_options)))})"
+            row.append(cell)
+        table_rows.append(row)
+    return table_rows
 
 
 def decoder_rows(trainings: Mapping[tuple[str, str], Training]) -> list[list[object]]:
     """UAS of minimum Bayes risk minus UAS of the best tree, in points, and p."""
-    found: list[list[object]] = []
+    table_rows: list[list[object]] = []
     for name, changes in OBJECTIVES.items():
         row: list[object] = [name]
         for treebank in LANGUAGES:
@@ -91,8 +91,8 @@ def decoder_rows(trainings: Mapping[tuple[str, str], Training]) -> list[list[obj
             gain = 100 * (training.scores(risk).uas - training.scores(best).uas)
             p = permutation_test(training.right_heads(best), training.right_heads(risk))
             row.append(f"{gain:+.2f} ({p_value(p)})")
-        found.append(row)
-    return found
+        table_rows.append(row)
+    return table_rows
 
 
 def _options(decoder: str, changes: Mapping[str, Any]) -> ParseOptions:

@@ -57,8 +57,8 @@ def cluster_cells(options: Settings) -> dict[tuple[str, int], Training]:
     }
 
 
-def _config(**own: object) -> GraphConfig:
-    return GraphConfig(labelled=False, single_root=False, **own)  # type: ignore[arg-type]
+def _config(**changes: object) -> GraphConfig:
+    return GraphConfig(labelled=False, single_root=False, **changes)  # type: ignore[arg-type]
 
 
 def trainer_rows(trainings: Mapping[tuple[str, str], Training]) -> list[list[object]]:

@@ -139,8 +139,8 @@ def _command(name: str, parser_file: str | None) -> str:
 
 
 def _recipe(name: str) -> Path:
-    own = ROOT / "recipes" / f"{name}.toml"
-    return own if own.exists() else ROOT / "recipes" / "default.toml"
+    recipe = ROOT / "recipes" / f"{name}.toml"
+    return recipe if recipe.exists() else ROOT / "recipes" / "default.toml"
 
 
 def _read(folder: Path, name: str, part: str) -> Treebank:
@@ -185,11 +185,11 @@ def _calibration(pipeline: Pipeline, test: Treebank) -> str:
     parser = pipeline.parser
     if not isinstance(parser, ScoredParser):
         return ""
-    found = reliability(parser, pipeline.tagger.tag(test))
-    labels = "" if found.labels is None else f", DeprelProb {100 * found.labels.error:.1f} %"
+    curves = reliability(parser, pipeline.tagger.tag(test))
+    labels = "" if curves.labels is None else f", DeprelProb {100 * curves.labels.error:.1f} %"
     return (
         f"\nExpected calibration error on the test part, gold words: HeadProb "
-        f"{100 * found.heads.error:.1f} %{labels}.\n"
+        f"{100 * curves.heads.error:.1f} %{labels}.\n"
     )
 
 

@@ -37,13 +37,13 @@ class GpuPeer:
 
 def installed_peers() -> tuple[list[GpuPeer], list[str]]:
     """Importable peers, and the reason for each one that is missing."""
-    found, missing = [], []
+    peers, missing = [], []
     for name, load in {"torch-struct": _torch_struct, "SuPar": _supar, "SynJax": _synjax}.items():
         try:
-            found.append(load())
+            peers.append(load())
         except Exception as problem:  # an old library may fail in any way under a new Python, torch or JAX
             missing.append(f"{name}: not measured ({type(problem).__name__}: {problem})")
-    return found, missing
+    return peers, missing
 
 
 def _torch_struct() -> GpuPeer:

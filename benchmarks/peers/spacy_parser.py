@@ -81,13 +81,13 @@ def steps(folder: Path) -> dict[str, int]:
 
     Empty if nothing was logged.
     """
-    told = [
+    log_lines = [
         (int(line["step"]), float(line["uas"]) + float(line["las"]))
         for line in _STEP.finditer((folder / LOG).read_text(encoding="utf-8"))
     ]
-    if not told:
+    if not log_lines:
         return {}
-    return {"steps": told[-1][0], "best_step": max(told, key=lambda one: one[1])[0]}
+    return {"steps": log_lines[-1][0], "best_step": max(log_lines, key=lambda one: one[1])[0]}
 
 
 def load(folder: Path) -> Callable[[str], str]:
@@ -128,14 +128,17 @@ def _write(parts: Sequence[str], path: Path, language: str) -> None:
     import spacy
     from spacy.tokens import Doc, DocBin
 
-    vocab, found = spacy.blank(language).vocab, DocBin(attrs=["TAG", "MORPH", "HEAD", "DEP", "SENT_START"])
+    vocab, documents = (
+        spacy.blank(language).vocab,
+        DocBin(attrs=["TAG", "MORPH", "HEAD", "DEP", "SENT_START"]),
+    )
     for part in parts:
         rows = words(part)
         heads = [place if row[6] == "0" else int(row[6]) - 1 for place, row in enumerate(rows)]
         labels = ["ROOT" if row[6] == "0" else row[7] for row in rows]
         forms, tags, morphs = [r[1] for r in rows], [r[3] for r in rows], [_morph(r[5]) for r in rows]
-        found.add(Doc(vocab, words=forms, tags=tags, morphs=morphs, heads=heads, deps=labels))
-    found.to_disk(path)
+        documents.add(Doc(vocab, words=forms, tags=tags, morphs=morphs, heads=heads, deps=labels))
+    documents.to_disk(path)
 
 
 def _morph(feats: str) -> str:

@@ -80,11 +80,11 @@ def main() -> None:
         )
         steps = spacy_parser.steps(options.out)
         parse = spacy_parser.load(options.out)
-    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    process, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     figures = {
         "training_seconds": time.process_time() - started + children.ru_utime + children.ru_stime,
         "wall_seconds": time.perf_counter() - clock,
-        "peak_mb": max(own.ru_maxrss, children.ru_maxrss) / 1024,
+        "peak_mb": max(process.ru_maxrss, children.ru_maxrss) / 1024,
         "gpu": options.gpu,
         "ended": ended,
         **steps,

@@ -31,13 +31,13 @@ class Peer:
 
 def installed_peers() -> tuple[list[Peer], list[str]]:
     """Importable peers, and the reason for each one that is missing."""
-    found, missing = [], []
+    peers, missing = [], []
     for name, load in LOADERS.items():
         try:
-            found.append(load())
+            peers.append(load())
         except Exception as problem:  # an old library may fail in any way under a new Python or torch
             missing.append(f"{name}: not installed ({type(problem).__name__}: {problem})")
-    return found, missing
+    return peers, missing
 
 
 def _ufal() -> Peer:
@@ -124,8 +124,8 @@ def _supar(precision: str) -> Peer:
 
     def marginals(distribution: Any) -> Run:
         def run(scores: Any) -> Floats:
-            found = distribution(scores.clone(), multiroot=False).marginals
-            return found.detach().numpy().astype(np.float64).transpose(0, 2, 1)
+            result = distribution(scores.clone(), multiroot=False).marginals
+            return result.detach().numpy().astype(np.float64).transpose(0, 2, 1)
 
         return run
 

@@ -122,15 +122,15 @@ def process(path: Path, *, raw_text: bool) -> Callable[[str], str]:
 def _read(parts: Sequence[str]) -> Any:
     from ufal.udpipe import InputFormat, ProcessingError, Sentence, Sentences
 
-    reader, found = InputFormat.newConlluInputFormat(), Sentences()
+    reader, sentences = InputFormat.newConlluInputFormat(), Sentences()
     reader.setText(join(parts))
     error, sentence = ProcessingError(), Sentence()
     while reader.nextSentence(sentence, error):
-        found.append(sentence)
+        sentences.append(sentence)
         sentence = Sentence()
     if error.occurred():
         raise SystemExit(error.message)
-    return found
+    return sentences
 
 
 def _learn_vectors(train: Sequence[str], path: Path) -> bool:
