@@ -233,6 +233,7 @@ class Api:
 
     def _get(self, path: str, kind: type[RequestType], handler: Handler[RequestType]) -> Route:
         async def endpoint(request: Request) -> Response:
+            # Path parameters come last: a query must not override the sentence that the path names.
             values = {**request.query_params, **request.path_params}
             return await self._respond(request, kind, values, handler)
 
@@ -253,11 +254,14 @@ class Api:
     async def _respond(
         self, request: Request, kind: type[RequestType], values: Json, handler: Handler[RequestType]
     ) -> Response:
+        # Cut off, because the name is sent back to every page.
         page = request.headers.get(PAGE_HEADER, "")[:64]
         loop = asyncio.get_running_loop()
         try:
             checked = check_json(kind, values, "body")
+            # Background steps pause while a request is answered, so that the page does not wait for them.
             with self._session.background.foreground():
+                # Encoded in the thread too: JSON of a large answer would block the event loop.
                 return await loop.run_in_executor(
                     self._threads, lambda: json_response(handler(checked, page))
                 )
@@ -278,6 +282,7 @@ class Api:
 
 def json_response(value: Json, status: int = 200) -> Response:
     """A JSON response; lone surrogates, which stand for invalid bytes of a file, are written as escapes."""
+    # allow_nan=False: NaN is no JSON, and a browser would refuse the whole answer.
     body = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return Response(body.encode("utf-8", "backslashreplace"), status, media_type="application/json")
 

@@ -39,6 +39,7 @@ def annotate_app(session: Session, policy: AccessPolicy) -> AccessControl:
     async def lifespan(_: Any) -> AsyncIterator[None]:
         session.start()
         yield
+        # Before the threads: an open event stream would keep the server from stopping.
         session.events.close()
         threads.shutdown(wait=True)  # edits in progress are finished before the caller saves
 

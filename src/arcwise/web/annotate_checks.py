@@ -41,6 +41,7 @@ class Counts:
 
     def inventory(self) -> Inventory:
         """The inventory that validation takes."""
+        # Counts are subtracted as sentences change, so zeros stay behind.
         arcs = {arc: count for arc, count in self.arcs.items() if count > 0}
         return Inventory(arcs, any(count > 0 and feats != "_" for feats, count in self.feats.items()))
 
@@ -72,6 +73,7 @@ class Checks:
         """Count some more sentences; then make the inventory anew if something changed."""
         with self._lock:
             if self._seen != self._document.version:  # ``changed`` is about to be called for a newer edit
+                # Not counted now: the old and the new version of a sentence would be mixed.
                 return True
             count = len(self._document)
             if self._next >= count:
@@ -142,6 +144,7 @@ class Checks:
         if len(data) <= AT_ONCE:
             self._finished(version, {"end": "done", "findings": validation_findings(data, MAX_FINDINGS)})
         else:
+            # In a child process: a thread that validates a large file would slow down every request.
             self._job = BackgroundJob(
                 "validate", {"most": MAX_FINDINGS}, data, lambda message: self._finished(version, message)
             )
@@ -151,6 +154,7 @@ class Checks:
 
     def _finished(self, version: int, message: Mapping[str, Any]) -> None:
         with self._lock:
+            # Reset whatever happened, or a failed check would block all later ones.
             self._checking = False
             if message["end"] == "done":
                 self._whole = version, message["findings"]

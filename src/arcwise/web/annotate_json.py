@@ -127,6 +127,7 @@ def changed_json(before: SentenceSuggestions | None, after: Json, rows: Sequence
     Empty if words were split or joined, since word numbers then differ.
     """
     words = after["words"]
+    # Without earlier suggestions everything would look changed.
     if before is None or len(before.words) != len(words):
         return []
     changed = []

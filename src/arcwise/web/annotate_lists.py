@@ -33,6 +33,7 @@ class Worklists:
 
     def get(self, by: str, assistant: Assistant | None) -> Worklist:
         """The worklist of an order, created on first use; it may still be incomplete."""
+        # Imported here: worklists need numpy and the parsers, which a server without a model never loads.
         from arcwise.annotation.worklist import By, Worklist
 
         orders: tuple[By, ...] = tuple(order for order in get_args(By) if order != "search")
@@ -52,6 +53,7 @@ class Worklists:
 
     def _step(self) -> bool:
         with self._lock:
+            # A copy, because steps run without the lock.
             lists = list(self._lists.values())
         for worklist in lists:
             if not worklist.ready:
@@ -90,6 +92,7 @@ class Searches:
         with self._lock:
             if key in self._hits:
                 return self._hits[key]
+        # Outside the lock, so that another search need not wait; twice the work is harmless.
         hits = list(parsed.hits(columns))
         with self._lock:
             self._hits[key] = hits
@@ -113,5 +116,6 @@ class Searches:
             if self._columns is None or self._columns[0] != self._document.version:
                 version = self._document.version
                 self._columns = version, Columns(self._document.treebank())
+                # Hits have sentence numbers of an older version.
                 self._hits.clear()
             return self._columns

@@ -36,6 +36,7 @@ class Lookahead:
 
     def begin(self, number: int, before: Sentence, edits: Sequence[Edit]) -> Description | None:
         """Start to describe the sentence that edits produce; None if they are invalid."""
+        # Taken out at once: a prediction serves one edit.
         predicted, self._next = self._next, None
         if predicted is not None:
             model, sentence, description = predicted

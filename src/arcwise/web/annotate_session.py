@@ -85,6 +85,7 @@ class Session:
 
     def close(self) -> None:
         """Save unsaved edits and release the file."""
+        # Background first: a step must not touch a closed document.
         self.background.stop()
         self._checks.close()
         self._lookahead.close()
@@ -123,6 +124,7 @@ class Session:
         return self._edit(number, version, _edits(edits), page)
 
     def _edit(self, number: int, version: str | None, edits: Sequence[Edit], page: str) -> Json:
+        # Read outside the lock; the version is checked again by the document.
         before, _ = self.view.present(number)
         earlier = self._suggestions.cached(before)
         all_edits = [*retraction_edits(before, edits), *edits]
@@ -229,6 +231,7 @@ class Session:
         renumbered = any(len(splice.before) != len(splice.after) for splice in change.parts)
         numbers = sorted(splice.first + at for splice in change.parts for at in range(len(splice.after)))
         count = len(self._document)
+        # In the thread of the edit, so that the answer already has the new state.
         self._checks.changed(change)
         touched, new_count = numbers or [change.first], count if renumbered else None
         self._lists.changed(touched, new_count)
@@ -238,6 +241,7 @@ class Session:
         self.events.publish(
             "changed",
             version=change.version,
+            # A mass edit may change every sentence; the event stays small.
             numbers=numbers[:MAX_COUNT],
             first=change.first,
             sentences=count,
@@ -251,6 +255,7 @@ class Session:
         if not apply:
             return self.view.planned(self._searches.plan(query, changes))
         with self._changing:
+            # Planned again under the lock, since the file may have changed after the preview.
             edits = {plan.sentence: plan.edits for plan in self._searches.plan(query, changes) if plan.edits}
             self._announce(self._document.edit_many(edits, f"{changes} where {query}"), page)
             count = sum(map(len, edits.values()))
@@ -305,6 +310,7 @@ class Session:
         """Notice changes of the file on disk, and save after a pause in editing."""
         state = self._document.state_on_disk()
         if state != self._on_disk:
+            # Remembered, so that pages are told once and not at every check.
             self._on_disk = state
             self.events.publish("changed-on-disk", state=state)
         idle = time.monotonic() - self._last_edit

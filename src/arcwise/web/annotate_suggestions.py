@@ -86,6 +86,7 @@ class SuggestionService:
         trained_parser = self._trainer.model()
         if trained_parser is not None:
             self._models["trained"] = LoadedModel.of("trained", "trained", trained_parser)
+        # The model given on the command line is a choice; the trained one is only found beside the file.
         self.model = self._models.get("given") or self._models.get("trained")
 
     def to_json(self) -> Json:
@@ -105,6 +106,7 @@ class SuggestionService:
             if pending is not None:
                 self._cache.move_to_end(key)
             else:
+                # Stored before it is computed, so that a second request waits instead of computing it too.
                 future = self._cache[key] = Future()
                 while len(self._cache) > CACHED:
                     self._cache.popitem(last=False)

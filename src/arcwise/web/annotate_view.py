@@ -68,6 +68,7 @@ class View:
         return [
             {**overview_json(self.document.sentence(number), number), "value": value, "word": word}
             for number, value, word in chosen
+            # The document may have become shorter since the worklist or search was made.
             if number < count
         ]
 

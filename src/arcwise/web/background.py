@@ -41,6 +41,7 @@ class Background:
         self._requests = 0
         self._last_request = 0.0
         self._stopping = False
+        # daemon: no step may keep the process from ending.
         self._thread = threading.Thread(target=self._run, name="arcwise-background", daemon=True)
 
     @contextlib.contextmanager
@@ -58,6 +59,7 @@ class Background:
     def add(self, step: Step) -> None:
         """Run ``step`` repeatedly until it returns false."""
         with self._woken:
+            # The same step twice would only compete with itself.
             if step not in self._jobs:
                 self._jobs.append(step)
             self._woken.notify()
@@ -78,6 +80,7 @@ class Background:
             self._stopping = True
             self._woken.notify()
         if self._thread.is_alive():
+            # A timeout, so that a step that hangs cannot prevent saving.
             self._thread.join(10)
 
     def _run(self) -> None:
@@ -87,6 +90,7 @@ class Background:
             job = self._next_job()
             if job is not None and self._attempt(job):
                 with self._woken:
+                    # To the end of the queue: steps take turns.
                     self._jobs.append(job)
 
     def _due(self) -> list[_Timer]:
@@ -94,6 +98,7 @@ class Background:
         with self._woken:
             due = [timer for timer in self._timers if timer.due <= now]
         for timer in due:
+            # From now, not from when it was due: missed turns are not made up for.
             timer.due = now + timer.seconds
         return due
 

@@ -38,6 +38,7 @@ class Events:
                 return
             self._listeners.add(listener)
         try:
+            # retry: browsers reconnect after a second instead of their own default.
             yield b"retry: 1000\n\n" + encoded({"kind": "listening"})
             while (text := await listener.next()) is not None:
                 yield text

@@ -36,6 +36,7 @@ HEADERS: Mapping[str, str] = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
+    # The page shows unpublished treebanks; no cache should keep them.
     "Cache-Control": "no-store",
 }
 """Headers of every response."""
@@ -105,6 +106,8 @@ class AccessPolicy:
         if origin is not None and origin.lower() not in {f"http://{host}" for host in self.hosts}:
             return Refusal(403, f"Origin: found {origin!r}, expected http://{self.hosts[0]}")
         site = headers.get("sec-fetch-site", "same-origin")  # old browsers and programs do not send it
+        # "/" may come from elsewhere: someone follows the link in a terminal or a mail. It still needs the
+        # token.
         if path != "/" and site not in ("same-origin", "none"):
             return Refusal(403, f"Sec-Fetch-Site: found {site!r}, expected same-origin")
         return None

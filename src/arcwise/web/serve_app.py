@@ -58,6 +58,7 @@ class ServeApp:
         self._queues: RequestQueues | None = None
         self._stopping = False
         self._headers = _headers(allow_origin)
+        # Made once: neither models nor limits change while the service runs.
         self._openapi_json = json.dumps(openapi(models, limits), ensure_ascii=False).encode()
         self._methods = {
             "/process": ("GET", "POST"),
@@ -119,6 +120,7 @@ class ServeApp:
             try:
                 await self._router(scope, receive, send_in_time)
             except (ClientDisconnect, DeadlineExceeded):
+                # Not answered: nobody would read it.
                 raise
             except Exception as error:
                 await self._error_response(scope, error)(scope, receive, send_in_time)
@@ -206,6 +208,7 @@ class ServeApp:
         finally:
             self._meter.set_waiting(self._queues.waiting)
         if task.size >= LONG:
+            # In a thread: JSON of a long document takes as long as many short requests.
             return await asyncio.to_thread(lambda: _json(answer(treebank)))
         return _json(answer(treebank))
 

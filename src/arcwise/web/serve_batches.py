@@ -76,6 +76,7 @@ class Batcher:
         with self._woken:
             self._stopping = True
             self._woken.notify()
+        # A timeout: a model that hangs must not prevent the shutdown.
         self._thread.join(10)
 
     def _run(self) -> None:
@@ -102,6 +103,7 @@ class Batcher:
                 size = 0
                 while self._waiting and (not batch or size + self._waiting[0][0].size <= BATCH):
                     task, future = self._waiting.popleft()
+                    # Whoever gave up or timed out is skipped without work.
                     if not future.done():
                         batch.append((task, future))
                         size += task.size
@@ -131,6 +133,7 @@ class RequestQueues:
     """Two queues, for short and for long requests."""
 
     def __init__(self, limits: Limits, counter: Counter) -> None:
+        # Two threads, because a long text would block all short ones for seconds.
         self._short, self._long = Batcher(limits, counter), Batcher(limits, counter)
 
     @property

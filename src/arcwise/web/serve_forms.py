@@ -68,6 +68,7 @@ def multipart(content_type: str, body: bytes) -> dict[str, str]:
     boundary = header.get_param("boundary")
     if not isinstance(boundary, str) or not boundary:
         raise InputError("Content-Type: found no boundary, expected multipart/form-data; boundary=…")
+    # A line break is put in front, since the first boundary has none before it.
     _, *parts = (b"\r\n" + body).split(b"\r\n--" + boundary.encode("utf-8", "replace"))
     if not parts or not parts[-1].startswith(b"--"):
         raise InputError("body: ends before the last boundary, expected a whole form")

@@ -38,6 +38,7 @@ class Source:
 
 def sentences_of(source: Source, model: ServedModel) -> Treebank:
     """The sentences of the input; ``InputError`` if it does not have its form."""
+    # Lone surrogates of JSON escapes cannot be encoded; they become '?' instead of an error 500.
     text = source.data.encode("utf-8", "replace").decode()
     if source.form == "conllu":
         return Treebank(_whole(text).encode(), source="data")
@@ -59,6 +60,7 @@ def sentences_of(source: Source, model: ServedModel) -> Treebank:
 def _whole(text: str) -> str:
     """CoNLL-U that can be concatenated: without a byte order mark, one blank line at the end."""
     text = text.removeprefix("\ufeff")
+    # Carriage returns stay as they are: such input is never joined with others.
     return f"{kept}\n\n" if "\r" not in text and (kept := text.rstrip("\n")) else text
 
 
@@ -107,6 +109,7 @@ def _marked(treebank: Treebank, paragraphs: Sequence[bool]) -> Treebank:
 
 def _paragraphs(treebank: Treebank) -> list[bool]:
     """For each sentence, whether two or more line breaks precede it in the text."""
+    # Cheap for the usual text without line breaks, which is one paragraph.
     if b"\\n" not in treebank.data:
         return [number == 0 for number in range(len(treebank))]
     ended = [True]

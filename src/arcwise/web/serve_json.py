@@ -24,6 +24,7 @@ from arcwise.web.serve_models import Models, ServedModel
 from arcwise.web.serve_tasks import ParseTask
 
 INPUTS = ("text", "words", "conllu", "document")
+# Not device: it belongs to whoever runs the service.
 OPTIONS = tuple(option.name for option in fields(ParseOptions) if option.name not in ("device",))
 """Options of a parse that a request may set."""
 MAX_TREES = 1000
@@ -141,6 +142,7 @@ def parse_task(models: Models, request: ParseInput, limits: Limits) -> ParseTask
     source = _source(request)
     if source.form == "text":
         model.needs("tokenizer")
+    # Trees and alternatives multiply the response, so they count against the size of the request.
     most = max(options.k_best, options.alternatives)
     if most * source.size > MAX_MULTIPLE * limits.max_body:
         message = (
@@ -164,6 +166,7 @@ def _source(request: ParseInput) -> Source:
             f"body: found {' and '.join(inputs) or 'none'} of {', '.join(INPUTS)}, expected one of them"
         )
     if inputs[0] == "words":
+        # from_words reads no-break spaces as spaces; this keeps words with spaces whole.
         words = [[word.replace(" ", "\xa0") for word in sentence] for sentence in request.words]
         return Source("conllu", from_words(words).text)
     if inputs[0] == "document":
@@ -200,5 +203,6 @@ def parse_answer(model: ServedModel, treebank: Treebank, request: ParseInput) ->
         from arcwise.visual import svg
 
         for number, (sentence, values) in enumerate(zip(treebank, answer["sentences"], strict=True), 1):
+            # Without style: one style sheet serves all pictures of the page.
             values["svg"] = svg(sentence, name=f"tree-{number}", with_style=False)
     return answer

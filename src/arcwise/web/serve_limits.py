@@ -93,6 +93,7 @@ class deadline:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._timer.cancel()
+        # Only a cancellation of ours becomes DeadlineExceeded; one from outside must stay what it is.
         if self._expired and kind is asyncio.CancelledError:
             uncancel = getattr(self._task, "uncancel", None)  # Python 3.11
             if uncancel is not None:

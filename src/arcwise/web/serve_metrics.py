@@ -47,6 +47,7 @@ class ServiceMetrics:
     """The counts of one worker. Each worker has a row of its own, so that none waits for a lock."""
 
     def __init__(self, workers: int = 1) -> None:
+        # Anonymous shared memory survives the death of any worker, and needs no file to clean up.
         self._memory = mmap.mmap(-1, 8 * workers * len(_AT))
         self._rows = np.frombuffer(self._memory, np.float64).reshape(workers, len(_AT))
         self._row = self._rows[0]
@@ -55,6 +56,7 @@ class ServiceMetrics:
         """The same counts for a worker that starts now, which continues in its row."""
         made = ServiceMetrics.__new__(ServiceMetrics)
         made._memory, made._rows, made._row = self._memory, self._rows, self._rows[number]
+        # Gauges of a killed predecessor would never go back to zero.
         for name in _GAUGES:
             made._row[_AT[name]] = 0
         made._row[_AT["pid"]] = os.getpid()
@@ -73,6 +75,7 @@ class ServiceMetrics:
     def answered(self, path: str, status: int, seconds: float) -> None:
         """Count a response."""
         path = path if path in PATHS else "other"
+        # A status that is not listed counts as 500, so that the number of columns stays fixed.
         self._row[_AT[path, status if status in STATUSES else 500]] += 1
         if path in _PARSED:
             self._row[_AT[path, "sum"]] += seconds

@@ -57,6 +57,7 @@ class Models:
             self._by_name[model.name] = model
         for model in models:
             for name in _other_names(model):
+                # setdefault: the full name of a model, or an earlier model, wins over a short form.
                 self._by_name.setdefault(name, model)
 
     @classmethod

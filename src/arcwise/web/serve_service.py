@@ -30,6 +30,7 @@ def run_service(
     started: Callable[[], None],
 ) -> bool:
     """Serve until SIGTERM or Ctrl-C, with a worker for each socket. Returns whether it ended normally."""
+    # Each connection is a descriptor, and many systems start with 1024.
     _raise_file_limit()
     meter = ServiceMetrics(len(sockets))
 
@@ -44,6 +45,7 @@ def run_service(
             settings={
                 "http": timeout_protocol(limits.idle_seconds, limits.max_seconds),
                 "timeout_keep_alive": max(1, round(limits.idle_seconds)),
+                # Less than GRACE: workers end by themselves before the supervisor kills them.
                 "timeout_graceful_shutdown": int(GRACE) - 2,
                 "backlog": 1024,
             },
@@ -107,6 +109,7 @@ def timeout_protocol(idle: float, unread: float) -> Any:
 
         def pause_writing(self) -> None:
             super().pause_writing()
+            # abort, not close: close would wait for the client that does not read.
             self._unread = self.loop.call_later(unread, self.transport.abort)
 
         def resume_writing(self) -> None:

@@ -96,6 +96,7 @@ class Supervisor:
 
     def run(self, started: Callable[[], None]) -> bool:
         """Run until SIGTERM or Ctrl-C. Returns false if workers could not be started."""
+        # Blocked and taken by sigtimedwait: no handler runs between two statements of the supervisor.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         # A handler, so that the signal is kept for sigtimedwait even where its default is to ignore it.
         handler = signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -139,6 +140,7 @@ class Supervisor:
         """Run as a worker in the fork; never returns."""
         status = 1
         try:
+            # The pipe must close with the supervisor alone, so no worker may hold its other end.
             os.close(self._pulse)
             for other in self._sockets:
                 if other is not self._sockets[number]:
@@ -165,6 +167,7 @@ class Supervisor:
             if not pid:
                 continue
             del self._workers[number]
+            # A worker killed by a signal did start; only an exit of its own counts as a failed start.
             soon = time.monotonic() - worker.began < SOON and os.WIFEXITED(status)
             self._failed_starts = self._failed_starts + 1 if soon else 0
             self._due[number] = time.monotonic() + (0.5 if soon else 0.0)
@@ -172,6 +175,7 @@ class Supervisor:
 
     def _stop(self) -> None:
         """Shut down gracefully, then kill the workers that have not ended."""
+        # Its own copies would keep the port open after the workers have closed theirs.
         for listening in self._sockets:
             listening.close()
         self._signal(signal.SIGTERM)
