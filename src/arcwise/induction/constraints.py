@@ -76,6 +76,7 @@ class ArcShare:
     def check(self, corpus: TagSentences) -> None:
         """Raise ``ConstraintError`` if no parses of the corpus satisfy the constraint."""
         marks = self.marked(Features(corpus.tags))
+        # The decoder returns doubles, though numbers of arcs are whole.
         most = round(native.dmv_decode_batch(marks.astype(np.float64), corpus.batch, 1)[1].sum())
         if most < self.least(corpus.words):
             raise ConstraintError(

@@ -113,10 +113,12 @@ class DMV:
         return f"<DMV over {len(self.tags)} tags: {' '.join(self.tags)}>"
 
     def __post_init__(self) -> None:
+        # A copy, made read-only below: one grammar is shared by parsers and searches.
         theta = np.array(self.log_probabilities, np.float64)
         expected = Features(tuple(self.tags)).count
         if theta.shape != (expected,):
             raise InputError(f"log_probabilities: found shape {theta.shape}, expected ({expected},)")
+        # Rounding may lift a logarithm just above 0.
         if np.isnan(theta).any() or (theta > 1e-9).any():
             raise InputError(
                 "log_probabilities: found NaN or a value above 0, expected logarithms of probabilities"
@@ -331,6 +333,7 @@ def _over(grammar: DMV, tags: tuple[str, ...]) -> Vector:
     root = np.append(theta[:t], -np.inf)[places]
     child = np.full((2, t + 1, t + 1), -np.inf)
     child[:, :t, :t] = theta[t : t + 2 * t * t].reshape(2, t, t)
+    # Nothing was learned about unknown tags, so they stop and continue with equal probability.
     decision = np.full((2, t + 1, 4), np.log(0.5))
     decision[:, :t] = theta[t + 2 * t * t :].reshape(2, t, 4)
     return np.concatenate([root, child[:, places][:, :, places].ravel(), decision[:, places].ravel()])

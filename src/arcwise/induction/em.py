@@ -139,6 +139,7 @@ def viterbi_em(
         smoothing=smoothing,
         polish=polish,
         iterations=iterations,
+        # Viterbi EM reaches a fixed point after finitely many steps and needs no tolerance.
         tolerance=0.0,
         marked=task.marked,
         least=float(task.least),
@@ -176,6 +177,7 @@ def _restarts(
     began, done, batch = time.monotonic(), 0, 1
     values: list[npt.NDArray[np.float64]] = []
     best: native.DmvRestarts | None = None
+    # At least one restart, however short the time limit.
     while done < restarts and not (done and time_limit and time.monotonic() - began > time_limit):
         size = min(batch, restarts - done)
         batch_best = native.dmv_em_restarts(

@@ -39,6 +39,7 @@ class RelaxedParser(TreeProgram):
         if task.constraint is not None:
             task.constraint.check(task.corpus)
             share = min(task.constraint.share + tighter, 1.0)
+            # 1e-9: a product that is a whole number may come out just above it.
             least = max(task.least, math.ceil(share * task.corpus.words - 1e-9))
             super().__init__(task, least=min(least, _most_marked(task)))
         else:
@@ -146,6 +147,7 @@ def relaxed_restarts(
         return time_limit is not None and time.monotonic() - began > time_limit
 
     while len(values) < restarts and not (values and late()):
+        # Of both numbers, so that restarts of neighbouring seeds do not coincide.
         restart_seed = int(np.random.SeedSequence([seed, len(values)]).generate_state(1)[0])
         restart = relaxed_restart(
             parser, restart_seed, smoothing=smoothing, iterations=iterations, should_stop=late

@@ -89,6 +89,7 @@ def bound_by_blocks(
         "kind": BLOCKS_KIND,
         "version": VERSION,
         "lower": best.value,
+        # Blocks that were not searched count as 0, which bounds any log-likelihood.
         "upper": sum(p["upper"] for p in proofs if p is not None),
         "heads": [heads[a:b].tolist() for a, b in pairwise(task.corpus.starts)],
         "block_size": block_size,

@@ -40,6 +40,7 @@ def save_checkpoint(search: CountSearch, path: PathLike) -> None:
         "stuck": search.stuck,
         "cut": search.cut,
         "trace": [[p.seconds, p.lower, p.upper, p.nodes, p.open_nodes] for p in search.trace],
+        # Nodes that workers hold count as open: their subtrees are not in the proof yet.
         "open": [
             [node.bound, node.number, _packed(node.box)] for node in (*search.held.values(), *search.open)
         ],
@@ -74,6 +75,7 @@ def load_checkpoint(task: InductionTask, path: PathLike) -> CountSearch:
     search.best.offer(task.gathered(heads))
     search.best.theta = log_ratio(native.dmv_counts(task.corpus.batch, heads), task.features)
     search.open = [
+        # Bases of linear programs are not stored; a resumed node starts without one.
         CountNode((-bound, number), _unpacked(box, search), None, _messages(search.proof, number))
         for bound, number, box in state["open"]
     ]

@@ -55,6 +55,7 @@ class Coordinator:
         search.epsilon = epsilon
         self._began, self._before = time.monotonic(), search.seconds
         self._until = math.inf if time_limit is None else self._began + time_limit
+        # The first result is saved at once, then in intervals.
         self._next_save = -math.inf
         self._assigned = search.nodes
 
@@ -122,6 +123,7 @@ class Coordinator:
     def take(self, fragment: Fragment) -> None:
         """Replace a node by the subtree that a worker returned."""
         search = self.search
+        # Before the node leaves `held`: what was proved stays proved.
         search.ceiling = min(search.ceiling, search.upper)
         search.best.offer(fragment.heads)
         search.held.pop(fragment.number)

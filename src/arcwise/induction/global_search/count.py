@@ -137,6 +137,7 @@ class CountSearch:
             if self.seconds - reported >= _REPORT_SECONDS:
                 reported = self.seconds
                 self._report(progress)
+            # A bound once proved stays proved, even if an evaluation that is cut short gives a weaker one.
             self.ceiling = min(self.ceiling, self.upper)
             self._expand(self._pop())
             self.cut = max(self.cut, self.threshold)
@@ -153,9 +154,11 @@ class CountSearch:
                 self._restart(self.options.first_restarts)
         assert isinstance(node, CountNode)
         kept, bytes_kept, self.open = self.open, self.list_bytes, []
+        # A copy, because expanding a node tightens its box.
         copy = node.box.child(0, 2**30, False)
         self._expand(CountNode(node.order, copy, node.basis))
         children, self.open, self.list_bytes = self.open, kept, bytes_kept
+        # Walks need no proof, and its multipliers would fill the memory.
         self.proof.multipliers.clear()
         return list(children)
 
@@ -205,6 +208,7 @@ class CountSearch:
             return
         self._improve_incumbent(priced.counts)
         start = self.messages.of_prices(priced.mu)
+        # Messages are the better start only where their bound is at least as good as that of the
         if node.messages is not None and node.bound <= priced.bound:
             start = node.messages
         for number in range(max(self.options.passes, 1)):
@@ -212,6 +216,7 @@ class CountSearch:
                 box,
                 start,
                 threshold=self.threshold,
+                # prices.
                 sweeps=self.options.sweeps,
                 least_gain=self.options.least_gain,
                 seconds=self._seconds_left(),

@@ -58,4 +58,5 @@ class Trial:
             1.0 if half is None else min((bound - half.bound) / max(bound - threshold, 1), 1.0)
             for half in self.halves
         ]
+        # Not 0: a half without gain must not hide the gain of the other.
         return math.prod(max(gain, 1e-3) for gain in gained)

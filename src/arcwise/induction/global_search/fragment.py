@@ -90,6 +90,7 @@ class Worker:
     _search: CountSearch | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
+        # The search holds native objects; each worker builds its own.
         return {**self.__dict__, "_search": None}
 
     def __call__(self, assignment: Assignment) -> Fragment:
@@ -122,6 +123,7 @@ def explore(search: CountSearch, assignment: Assignment) -> Fragment:
         assignment.node.number,
         [{**node, "use": [place[k] for k in node["use"]]} for node in search.proof.nodes],
         [search.proof.multipliers[k] for k in used],
+        # Pruned nodes need not travel: `cut` accounts for them.
         [OpenNode.of(node, search.proof) for node in search.open if node.bound > search.threshold],
         np.asarray(search.best.heads),
         search.nodes,

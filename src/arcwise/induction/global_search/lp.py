@@ -151,6 +151,7 @@ class LinearProgram:
             solver.clearSolver()
         solver.setOptionValue("presolve", "on" if fresh else "off")  # presolve would discard the basis
         solver.setOptionValue("simplex_strategy", 4 if primal else 1)  # codes of HiGHS: 4 primal, 1 dual
+        # HiGHS counts time over all runs of a solver.
         until = np.inf if time_limit is None else solver.getRunTime() + max(time_limit, 0.0)
         solver.setOptionValue("time_limit", until)
         if relative_gap is not None:

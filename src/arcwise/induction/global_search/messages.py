@@ -112,6 +112,7 @@ class MessageBounds:
 
 def packed(values: Values) -> str:
     """Encode integers as text: little-endian, zlib, base64."""
+    # Little-endian on every machine, since certificates are exchanged.
     return base64.b64encode(zlib.compress(values.astype("<i4").tobytes(), 6)).decode()
 
 

@@ -63,6 +63,7 @@ class ExactProgram:
                 self.sums.setdefault(name, []).extend(pairs)
 
     def _add_row(self, entries: list[tuple[int, float]], lower: float, upper: float) -> None:
+        # HiGHS rejects a row that names a column twice.
         merged: dict[int, float] = {}
         for column, value in entries:
             merged[column] = merged.get(column, 0.0) + value
@@ -114,6 +115,7 @@ class ExactProgram:
                 _, values, trees = self.problem.vectors(s)
                 heads.append(trees[int(np.argmax(solution.columns[first : first + len(values)]))])
             candidate = np.concatenate(heads).astype(np.int32)
+            # A solution within the solver's tolerance may round to parses that violate the constraint.
             if self.task.satisfies(candidate):
                 best.offer(candidate)
         if best.heads is None:

@@ -106,6 +106,7 @@ class InductionTask:
         some, children = blocks[:, :, t], blocks[:, :, :t].sum(axis=2)
         decisions = np.stack([self.tag_words - some, some, some, children - some], axis=2)
         counts[t + 2 * t * t :] = decisions.ravel()
+        # Rounding of the solver leaves tiny counts, which would turn impossible steps into possible ones.
         return np.where(counts > 1e-7, counts, 0.0)
 
 

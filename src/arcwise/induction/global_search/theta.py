@@ -63,6 +63,7 @@ class ThetaSearch:
         """The current state, for the trace."""
         nodes = [n for n in (self._plunging, self.open[0] if self.open else None) if n is not None]
         upper = max([self.threshold, *(-n.order[0] for n in nodes)])
+        # No log-likelihood is above 0.
         return TracePoint(self.seconds, self.best.value, min(upper, 0.0), self.nodes, len(self.open))
 
     def run(

@@ -78,6 +78,7 @@ def _unpacked(packed: Any, count: int) -> Ints:
         if type(packed) is not str:
             raise ValueError
         reader = zlib.decompressobj()
+        # One byte more than expected: too much data is noticed without being unpacked.
         data = reader.decompress(base64.b64decode(packed, validate=True), 4 * count + 1)
         if len(data) != 4 * count or not reader.eof:
             raise ValueError
@@ -91,6 +92,7 @@ class AgreedBound:
 
     def __init__(self, bounds: Bounds, box: Box, messages: CertificateMessages) -> None:
         self.bounds, self.box, self.messages = bounds, box, messages
+        # A copy, since blocks with messages have no prices.
         self.prices = messages.prices.copy()
         for b in messages.by_block:
             self.prices[bounds.blocks[b].all] = 0
@@ -188,6 +190,7 @@ class _Sums:
         self.strides = np.array([math.prod(self.shape[c + 1 :]) for c in range(self.width)], np.int64)
         inner = self.strides[self.outer :]
         self.steps = []
+        # Most vectors first, while the grid is still small.
         for place, i in sorted(enumerate(short), key=lambda at: -len(looks[at[1]].seen[b])):
             sentence, numbers = bounds.sentences[i], looks[i].seen[b]
             vectors = sentence.shares[b].vectors

@@ -276,6 +276,7 @@ class _BlockTable:
         out = np.full_like(sums, NOTHING)
         for g, value in enumerate(self.part_values(part), int(self.low[part])):
             np.maximum(out[g:], sums[: len(sums) - g] + value, out=out[g:])
+        # Floored again, or sums of impossible values would leave 64 bits after many parts.
         floored: Ints = np.maximum(out, NOTHING)
         return floored
 
@@ -324,6 +325,7 @@ class _BlockTable:
             if self.low[part] < self.high[part]:
                 others = np.full_like(suffix, NOTHING)
                 for k, value in enumerate(suffix):
+                    # Ordinary values cannot lift an impossible sum above half of it.
                     if value > NOTHING // 2:
                         np.maximum(others[k:], self.prefix[c][: len(others) - k] + value, out=others[k:])
                 values = [

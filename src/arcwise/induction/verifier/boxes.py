@@ -117,6 +117,7 @@ class Propagation:
     def _look_at(self, i: int) -> None:
         """Update the ranges of a short sentence."""
         look = self.looks[i]
+        # By identity: arrays of parses are replaced, never changed in place.
         if look is None or look.alive is not self.alive[i]:
             look = self.looks[i] = self._look(self.sentences[i], self.alive[i])
         self.lows[i], self.highs[i] = look.low, look.high
@@ -232,6 +233,7 @@ class Propagation:
                 continue
             summands = sum(len(self._seen(i)[b]) for i in self.short)
             before = self.points[b]
+            # Vectors are only ever removed, so the same number means the same vectors.
             if before is not None and before.summands == summands:
                 continue
             width = len(block.point)

@@ -89,6 +89,7 @@ def sums(choices: Sequence[Ints], weights: Sequence[int]) -> Grid | None:
     highs = np.array([c.max(axis=0) for c in choices])
     weight = np.array(weights)
     offset, sizes = weight @ lows, weight @ (highs - lows) + 1
+    # In Python integers: forged counts could overflow a product of 64 bits.
     cells = 1
     for size in sizes.tolist():
         cells *= size

@@ -126,6 +126,7 @@ def _verify_block(numbered: tuple[int, Any, Sequence[Sequence[str]]]) -> tuple[V
     try:
         return verify(block, part), int(block["upper"])
     except CertificateError as error:
+        # As a value: the engine would put the item in front of an exception's message.
         return f"block {number}: {error}"
 
 
@@ -152,6 +153,7 @@ def _check_lower(
             f"heads: {total[at.constrained]} arcs satisfy the constraint, expected at least {least}"
         )
     likelihood = _likelihood(total, at, numbers)
+    # The claim was computed in doubles, this value from fifty digits.
     if not lower <= likelihood + 1e-9 * max(1.0, abs(likelihood)):
         raise CertificateError(f"lower: found {lower}, but the parses have the likelihood {likelihood}")
     if upper / SCALE < likelihood - 1e-6:

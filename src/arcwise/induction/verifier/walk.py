@@ -208,6 +208,7 @@ class Walk:
         if type(values) is not list or len(values) != len(self.coordinates):
             name = f"number {use}" if is_int(use) else "one that a node uses"
             raise CertificateError(f"multipliers: {name} is missing or of the wrong length")
+        # Sums of prices over all words must stay within 64 bits.
         most = (2**61 - 1) // (4 * (self.words + 1))
         if not all(is_int(v, -most, most) for v in values):
             raise CertificateError(
@@ -215,6 +216,7 @@ class Walk:
             )
         mu = np.zeros(at.count, np.int64)
         mu[self.coordinates] = values
+        # The multiplier of an inequality has a sign: a negative one bounds nothing.
         if mu[at.constrained] < 0 or mu[at.priced : at.constrained].any():
             raise CertificateError(
                 f"multipliers: number {use} is negative for the constraint, or prices a sum"
