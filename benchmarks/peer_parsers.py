@@ -337,7 +337,7 @@ def main() -> None:
         print(treebank, body, sep="\n\n", flush=True)
     plot(RESULTS.read_text())
     picture = f"![LAS against words per second]({PLOT.name})"
-    write_section(SECTION, "Peers, trained by their own commands", ABOUT + picture)
+    write_section(SECTION, "Peers, trained with their documented commands", ABOUT + picture)
 
 
 if __name__ == "__main__":

@@ -217,7 +217,7 @@ def ray_costs() -> RayCosts | None:
 
 @dataclass(frozen=True)
 class Costs:
-    """Overhead beside parsing."""
+    """Overhead in addition to parsing."""
 
     bytes_a_word: float
     looking: float
@@ -368,7 +368,7 @@ def report(
         + "; ".join(f"{model}, {count}: {', '.join(speeds)}" for (model, count), speeds in rounds.items())
         + ".\n\n"
         + table(header, rows)
-        + "\nOverhead beside parsing:\n\n"
+        + "\nOverhead in addition to parsing:\n\n"
         + table(["what", "cost"], spent.rows())
         + f"\nExtrapolated from these figures: a billion words with the model {model} ({speed:,.0f} words/s "
         f"per core), in files of {PAPER_FILE / 1e6:.0f} MB uncompressed. Scanning: splitting the files "
