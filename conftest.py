@@ -1,6 +1,7 @@
 """Tiers of tests, and examples that need an optional library: skipped with a reason where it is missing.
 
-``make test`` leaves out what is marked ``slow``, ``process``, ``faults`` or ``browser``; ``make test-all`` runs everything.
+``make test`` leaves out what is marked ``slow``, ``process``, ``faults`` or ``browser``; ``make test-all``
+runs everything.
 """
 
 from pathlib import Path

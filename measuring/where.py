@@ -15,7 +15,7 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=ENGINES,
         default="local",
-        help="local processes, or a Ray cluster whose machines share this folder, the treebanks and the cache",
+        help="local processes, or a Ray cluster whose machines share this folder, treebanks and cache",
     )
     parser.add_argument("--address", help="address of the Ray cluster (default: this machine)")
 

@@ -1,4 +1,5 @@
-"""Tests that need torch are skipped, with a reason, where it is not installed: for the conftest of their folder."""
+"""Tests that need torch are skipped, with a reason, where it is not installed: for the conftest of their
+folder."""
 
 from __future__ import annotations
 

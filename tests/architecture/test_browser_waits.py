@@ -1,5 +1,6 @@
-"""Browser tests wait for functions, not for expressions: a page whose security policy forbids ``eval`` can ask an expression once
-and no second time, so that such a test passes only where the answer is there at once."""
+"""Browser tests wait for functions, not for expressions: a page whose security policy forbids ``eval`` can
+ask an expression once and no second time, so that such a test passes only where the answer is there at
+once."""
 
 import ast
 from pathlib import Path

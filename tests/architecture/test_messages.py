@@ -1,4 +1,5 @@
-"""What the library says to its users names arguments as Python spells them; ``--options`` are the command line's own."""
+"""What the library says to its users names arguments as Python spells them; ``--options`` are the command
+line's own."""
 
 import ast
 import re

@@ -1,4 +1,5 @@
-"""The native half of the house: headers are included downwards only, and rooms use native names of their own or of rooms below."""
+"""The native half of the house: headers are included downwards only, and rooms use native names of their own
+or of rooms below."""
 
 import ast
 import re
@@ -17,7 +18,8 @@ def may_include(room: str) -> set[str]:
 
 
 def include_violations(native: Path) -> list[str]:
-    """Kernels that include rooms above them, bindings, Python, or a file that does not say its room; bindings that reach above."""
+    """Kernels that include rooms above them, bindings, Python, or a file that does not say its room; bindings
+    that reach above."""
     found = []
     for path in sorted([*native.glob("kernels/**/*.[ch]pp"), *native.glob("bindings/*.[ch]pp")]):
         is_kernel = path.is_relative_to(native / "kernels")
@@ -103,8 +105,10 @@ def test_an_upward_include_is_named(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "kernels/shrubs/a.hpp").write_text("")
     (tmp_path / "kernels/trees/bad.cpp").write_text(
-        '#include "kernels/trees/bad.hpp"\n#include "kernels/base/random.hpp"\n#include "kernels/graph/arcs.hpp"\n'
-        '#include <vector>\n#include <nanobind/nanobind.h>\n#include "bindings/arrays.hpp"\n#include "random.hpp"\n'
+        '#include "kernels/trees/bad.hpp"\n#include "kernels/base/random.hpp"\n#include '
+        '"kernels/graph/arcs.hpp"\n'
+        '#include <vector>\n#include <nanobind/nanobind.h>\n#include "bindings/arrays.hpp"\n#include '
+        '"random.hpp"\n'
     )
     (tmp_path / "bindings/inference_bad.cpp").write_text(
         '#include "bindings/rooms.hpp"\n#include "kernels/trees/t.hpp"\n#include "kernels/graph/arcs.hpp"\n'
@@ -123,7 +127,8 @@ def test_an_upward_native_name_is_named(tmp_path: Path) -> None:
     for folder in ("bindings", "source/trees"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "bindings/graph.cpp").write_text(
-        'm.def(\n  "arc_parse", &f);\nnb::class_<std::vector<int>>(m, "ArcTable", "a");\nm.attr("BLOCK") = 1;\n'
+        'm.def(\n  "arc_parse", &f);\nnb::class_<std::vector<int>>(m, "ArcTable", "a");\nm.attr("BLOCK") = '
+        "1;\n"
     )
     (tmp_path / "bindings/trees.cpp").write_text(
         'm.def("tree_properties", &f);\nnb::class_<A>(m, "A").def("f");\n'

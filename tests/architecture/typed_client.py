@@ -1,4 +1,5 @@
-"""A program that uses arcwise's public names, for ``test_typed_client.py`` to check with mypy --strict; never run."""
+"""A program that uses arcwise's public names, for ``test_typed_client.py`` to check with mypy --strict; never
+run."""
 
 from __future__ import annotations
 
@@ -115,7 +116,8 @@ def parse_a_treebank(treebank: Treebank) -> None:
 
 
 def mistakes(scores: Floats) -> None:
-    """Each line is an error that a type checker must report: --strict refuses an ignore that is not needed."""
+    """Each line is an error that a type checker must report: --strict refuses an ignore that is not
+    needed."""
     _ = arcwise.Treebnak  # type: ignore[attr-defined]
     TreeDistribution(scores)  # type: ignore[call-arg]
     trees = TreeDistribution(scores, projective=True, single_root=True)

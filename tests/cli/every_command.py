@@ -1,4 +1,5 @@
-"""Every command with the arguments that it needs, so that tests can try all of them with files of all kinds."""
+"""Every command with the arguments that it needs, so that tests can try all of them with files of all
+kinds."""
 
 from __future__ import annotations
 

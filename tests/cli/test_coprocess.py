@@ -1,4 +1,5 @@
-"""``arcwise parse`` as a co-process: sentences that come one by one are answered one by one; a terminal is told what is waited for."""
+"""``arcwise parse`` as a co-process: sentences that come one by one are answered one by one; a terminal is
+told what is waited for."""
 
 from __future__ import annotations
 
@@ -129,7 +130,8 @@ def test_a_paragraph_is_waited_for(model: str) -> None:
 
 
 def test_one_line_of_json_for_each(model: str) -> None:
-    """What stands beside a text comes back with it; a broken line is told, in its place, and stops nothing."""
+    """What stands beside a text comes back with it; a broken line is told, in its place, and stops
+    nothing."""
     with coprocess(model, "--immediate", "--format", "json", "--to", "json", "--confidence") as process:
         send(process, '{"id": 7, "text": "Birds sing. The dog sees cats."}\n')
         found = json.loads(answer(process, b"\n"))
@@ -170,7 +172,8 @@ def test_a_terminal_is_told_what_is_waited_for(model: str) -> None:
         assert select.select([process.stderr], [], [], PATIENCE)[0]
         told = os.read(process.stderr.fileno(), 1 << 10).decode()
         assert told == (
-            "arcwise: waiting for text or CoNLL-U, parsed at each blank line; Ctrl-D on an empty line ends the input\n"
+            "arcwise: waiting for text or CoNLL-U, parsed at each blank line; Ctrl-D on an empty line ends "
+            "the input\n"
         )
         os.write(keyboard, b"The dog sees cats.\n\n")
         assert Treebank(answer(process, b"\n\n"))[0].forms == ["The", "dog", "sees", "cats", "."]

@@ -1,4 +1,5 @@
-"""Every command with files of all kinds: what cannot be read or written is told in one line before it harms anything."""
+"""Every command with files of all kinds: what cannot be read or written is told in one line before it harms
+anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a newcomer types: help, versions, misspelt commands, options of another kind of parser; and what is said in return."""
+"""What a newcomer types: help, versions, misspelt commands, options of another kind of parser; and what is
+said in return."""
 
 import json
 import re

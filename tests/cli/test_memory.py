@@ -25,7 +25,8 @@ from arcwise.memory import mmap_large_allocations, disable_malloc_trim
 c = ctypes.CDLL(None)
 c.malloc.restype, c.malloc.argtypes, c.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
 class Info(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_size_t) for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()]
+    names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
+    _fields_ = [(name, ctypes.c_size_t) for name in names.split()]
 c.mallinfo2.restype = Info
 c.free(c.malloc(8 << 20))  # from now on glibc, left to itself, keeps pieces of this size in the heap
 before = c.mallinfo2().hblks

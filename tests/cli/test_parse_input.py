@@ -1,4 +1,5 @@
-"""``arcwise parse`` with all kinds of input: what is cut already stays cut, several files are one stream, a broken one stops none."""
+"""``arcwise parse`` with all kinds of input: what is cut already stays cut, several files are one stream, a
+broken one stops none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""arcwise train --teacher from the command line: files of all kinds, sections of TOML, what is refused in one line."""
+"""arcwise train --teacher from the command line: files of all kinds, sections of TOML, what is refused in one
+line."""
 
 from __future__ import annotations
 
@@ -93,7 +94,8 @@ def test_teachers_trained_anew(folder: Path) -> None:
 
 def test_a_pipeline_is_taught_with_raw_text(folder: Path) -> None:
     (folder / "pipeline.toml").write_text(
-        '[parser]\ntrainer = "log-linear"\nepochs = 2\narc_bits = 12\nrow_bits = 13\n[distillation]\ngold_share = 0.3\n'
+        '[parser]\ntrainer = "log-linear"\nepochs = 2\narc_bits = 12\nrow_bits = '
+        "13\n[distillation]\ngold_share = 0.3\n"
     )
     more = ["--pipeline", "--jackknife", "0", "--teacher", "teacher", "--text", "raw.txt"]
     assert train(folder, "pipeline", *more, config="pipeline.toml") == 0

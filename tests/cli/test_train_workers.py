@@ -1,4 +1,5 @@
-"""``arcwise train --workers``: the same model as Python makes in as many parts, and what cannot be is said before anything is read."""
+"""``arcwise train --workers``: the same model as Python makes in as many parts, and what cannot be is said
+before anything is read."""
 
 import sys
 from dataclasses import replace

@@ -1,4 +1,5 @@
-"""``arcwise validate --level`` through the command line, and files in other encodings (with every command: test_files)."""
+"""``arcwise validate --level`` through the command line, and files in other encodings (with every command:
+test_files)."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def test_each_finding_is_a_line(tmp_path: Path, capsys: Output) -> None:
     capsys.readouterr()
     assert run(["validate", "--level", "ud", str(bad)]) == 1
     assert capsys.readouterr().out == (
-        f"{bad}:35 (c): FEATS: features should be in alphabetical order: 'VerbForm=Fin|Mood=Ind' [unsorted-features]\n"
+        f"{bad}:35 (c): FEATS: features should be in alphabetical order: 'VerbForm=Fin|Mood=Ind' "
+        f"[unsorted-features]\n"
     )
 
 
@@ -76,7 +78,8 @@ def test_json(tmp_path: Path, capsys: Output) -> None:
         "line": 38,
         "row": "5",
         "column": "upos",
-        "message": "UPOS: 'NOUNS' is not a universal POS tag; did you mean NOUN? (NOUNS occurs once, NOUN 6 times)",
+        "message": "UPOS: 'NOUNS' is not a universal POS tag; did you mean NOUN? (NOUNS occurs once, NOUN 6 "
+        "times)",
     }
     sentences = bad.read_bytes().split(b"\n\n")
     assert edited(sentences[2] + b"\n\n", edits).decode() == SOUND.split("\n\n")[2] + "\n\n"

@@ -1,4 +1,5 @@
-"""The tables of docs/reference that are made from declarations: ``python tests/docs/reference_tables.py`` writes them."""
+"""The tables of docs/reference that are made from declarations: ``python tests/docs/reference_tables.py``
+writes them."""
 
 import re
 from pathlib import Path

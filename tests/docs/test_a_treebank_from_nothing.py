@@ -1,4 +1,5 @@
-"""docs/tutorials/a-treebank-from-nothing.md, done through the JSON API against a server in a process of its own, and by its commands."""
+"""docs/tutorials/a-treebank-from-nothing.md, done through the JSON API against a server in a process of its
+own, and by its commands."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def found_by(server: Process) -> list[dict[str, Any]]:
 
 
 def decisions(server: Process, number: int, gold: Sentence) -> int:
-    """Decide what is wrong, each answer with what the parser makes of it; accept the rest. How many answers it took."""
+    """Decide what is wrong, each answer with what the parser makes of it; accept the rest. How many answers
+    it took."""
     answers = 0
     target = f"/api/sentence/{number}"
     own = server.post(f"{target}/edits", {"edits": edits_of(gold, "upos")}).json()

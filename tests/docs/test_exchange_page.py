@@ -1,4 +1,5 @@
-"""docs/reference/exchange.md runs, section by section, where the libraries that a section is about are installed."""
+"""docs/reference/exchange.md runs, section by section, where the libraries that a section is about are
+installed."""
 
 import doctest
 import re

@@ -1,4 +1,5 @@
-"""What a plain install (``pip install .``) can do: all tutorials, and all trainers but those that say at once what they need.
+"""What a plain install (``pip install .``) can do: all tutorials, and all trainers but those that say at once
+what they need.
 
 Every library that is an extra in pyproject.toml is kept from being imported, as if it were not installed.
 """
@@ -117,7 +118,8 @@ from arcwise.cli.main import run
 from arcwise.errors import MissingExtraError
 from arcwise.induction import induce_globally, viterbi_em
 corpus = Path({str(tmp_path)!r}) / "corpus.conllu"
-corpus.write_text("".join(f"{{i}}\\tw\\t_\\t{{t}}\\t_\\t_\\t_\\t_\\t_\\t_\\n" for i, t in enumerate("ABA", 1)) + "\\n")
+rows = [f"{{i}}\\tw\\t_\\t{{t}}\\t_\\t_\\t_\\t_\\t_\\t_\\n" for i, t in enumerate("ABA", 1)]
+corpus.write_text("".join(rows) + "\\n")
 for options in ("--learner em", "--learner viterbi-em", "--learner global", "--learner global --estimate 2"):
     assert run(["induce", str(corpus), *options.split()]) == 0, options
 assert "highspy" not in sys.modules

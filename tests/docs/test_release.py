@@ -1,4 +1,5 @@
-"""What a release consists of agrees: version, dates, changelog, citation, workflows, and the extras that the install page lists."""
+"""What a release consists of agrees: version, dates, changelog, citation, workflows, and the extras that the
+install page lists."""
 
 import re
 import sys

@@ -1,4 +1,5 @@
-"""The documents hold together: links lead somewhere, commands exist, nothing of one machine is left in the files."""
+"""The documents hold together: links lead somewhere, commands exist, nothing of one machine is left in the
+files."""
 
 import re
 import subprocess

@@ -13,7 +13,8 @@ Heads = npt.NDArray[np.int32]
 
 
 def damaged(treebank: Treebank, *, seed: int, share: float = 0.15) -> Treebank:
-    """Heads, labels, tags, features and lemmas changed at random. A sentence with one root keeps a tree with one root."""
+    """Heads, labels, tags, features and lemmas changed at random. A sentence with one root keeps a tree with
+    one root."""
     random = np.random.default_rng(seed)
     columns = {
         name: _shuffled(treebank.column(name), random, share)

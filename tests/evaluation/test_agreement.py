@@ -1,4 +1,5 @@
-"""Agreement of two annotators, held to calculations of its own: tables of all pairs, and examples of the papers."""
+"""Agreement of two annotators, held to calculations of its own: tables of all pairs, and examples of the
+papers."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def cohen(a: list[int], b: list[int]) -> float | None:
 
 
 def krippendorff(a: list[int], b: list[int]) -> float | None:
-    """From the coincidences of values within words (Krippendorff 2011, section C), and all pairs of values without regard to words."""
+    """From the coincidences of values within words (Krippendorff 2011, section C), and all pairs of values
+    without regard to words."""
     observed: Counter[tuple[int, int]] = Counter()
     for unit in zip(a, b, strict=True):
         for pair in permutations(unit, 2):

@@ -84,7 +84,8 @@ def test_a_missing_gold_lemma_is_matched_by_any() -> None:
 
 @st.composite
 def tokenisations(draw: st.DrawFn, text: str) -> str:
-    """Sentences over ``text``, cut at random, some tokens multiword, heads a random tree, labels and tags random."""
+    """Sentences over ``text``, cut at random, some tokens multiword, heads a random tree, labels and tags
+    random."""
     out, at = "", 0
     while at < len(text):
         rows: list[tuple[str, str | None]] = []
@@ -114,7 +115,8 @@ def tokenisations(draw: st.DrawFn, text: str) -> str:
                     draw(st.sampled_from(["_", "Case=Nom", "Odd=1|Case=Nom"])),
                 )
                 lines.append(
-                    f"{number} {form} {draw(st.sampled_from('_xy'))} {tag} _ {feats} {heads[number - 1]} {label}"
+                    f"{number} {form} {draw(st.sampled_from('_xy'))} {tag} _ {feats} {heads[number - 1]} "
+                    f"{label}"
                 )
         out += sentence(*lines)
     return out

@@ -46,7 +46,8 @@ def test_permutation_test_of_a_large_difference() -> None:
 
 
 def convolved(differences: npt.NDArray[np.int64]) -> Fraction:
-    """The permutation test in whole numbers: Π (1 + x^2d), written as one number whose digits are the coefficients."""
+    """The permutation test in whole numbers: Π (1 + x^2d), written as one number whose digits are the
+    coefficients."""
     sizes = [abs(int(d)) for d in differences if d]
     total, found, width = sum(sizes), abs(int(differences.sum())), len(sizes) + 1
     product_ = 1
@@ -100,7 +101,8 @@ def test_mcnemar(only_a: int, only_b: int) -> None:
 
 
 def test_bootstrap_of_two_sentences_is_known() -> None:
-    # Two sentences of 10 words; b is better by 4 in one. Resampled: 0, 4 or 8 of 20, with chances 1/4, 1/2, 1/4.
+    # Two sentences of 10 words; b is better by 4 in one. Resampled: 0, 4 or 8 of 20, with chances 1/4, 1/2,
+    # 1/4.
     interval = paired_bootstrap(np.array([5, 5]), np.array([9, 5]), np.array([10, 10]), samples=4000, seed=1)
     assert (interval.low, interval.high) == (0.0, 0.4)
 

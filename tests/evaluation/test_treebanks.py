@@ -23,8 +23,9 @@ FILES = sorted(str(p.relative_to(_folder)) for p in _folder.glob("*/*.conllu.xz"
 @pytest.mark.treebanks
 @pytest.mark.parametrize("file", FILES)
 def test_equal_to_the_official_scorer(treebanks: Path, file: str) -> None:
-    """The official scorer takes about 0.1 ms per word, minutes for everything: of training files the first 1500 sentences
-    are scored, the others whole (``make test-long`` scores all of everything). Sentences that it refuses (several roots: Danish, Swedish) are left out.
+    """The official scorer takes about 0.1 ms per word, minutes for everything: of training files the first
+    1500 sentences are scored, the others whole (``make test-long`` scores all of everything). Sentences that
+    it refuses (several roots: Danish, Swedish) are left out.
     """
     whole = Treebank.read(treebanks / file)
     gold = _accepted(whole[:TRAIN_SENTENCES] if "train" in file else whole)

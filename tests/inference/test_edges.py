@@ -1,4 +1,5 @@
-"""What is no question is refused by one sentence that names the argument: every method, every kind of wrong argument."""
+"""What is no question is refused by one sentence that names the argument: every method, every kind of wrong
+argument."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Scores of any finite size: masks of -1e9, -1e30 or the lowest double instead of -inf, avoidable or needed by every tree, against
-``reference.exact_trees``; everything that is derived from sums, both tree classes, single root or not, labelled or not."""
+"""Scores of any finite size: masks of -1e9, -1e30 or the lowest double instead of -inf, avoidable or needed
+by every tree, against ``reference.exact_trees``; everything that is derived from sums, both tree classes,
+single root or not, labelled or not."""
 
 from __future__ import annotations
 
@@ -150,7 +151,8 @@ def test_losses_and_their_gradients(projective: bool, single_root: bool) -> None
 
 @pytest.mark.parametrize("single_root", [True, False])
 def test_a_sentence_that_is_masked_as_machine_learning_code_does(single_root: bool) -> None:
-    """25 words, half of the arcs masked: the same as with -inf, to the last digits, and one word is masked for good."""
+    """25 words, half of the arcs masked: the same as with -inf, to the last digits, and one word is masked
+    for good."""
     rng = np.random.default_rng(5)
     scores = rng.normal(size=(26, 26))
     where = rng.random((26, 26)) < 0.5
@@ -173,7 +175,8 @@ def test_a_sentence_that_is_masked_as_machine_learning_code_does(single_root: bo
 def test_an_arc_of_a_probability_below_all_doubles_still_counts_for_kl(
     projective: bool, single_root: bool
 ) -> None:
-    """p has a tree of probability exp(-2000) that q rules out: KL is infinite, though its marginal is 0 as a double."""
+    """p has a tree of probability exp(-2000) that q rules out: KL is infinite, though its marginal is 0 as a
+    double."""
     scores = np.zeros((3, 3))
     scores[2, 1] = -2000
     p = TreeDistribution(scores, projective=projective, single_root=single_root)
@@ -189,7 +192,8 @@ def test_an_arc_of_a_probability_below_all_doubles_still_counts_for_kl(
 
 
 def test_scores_beyond_the_largest() -> None:
-    """Above 1e300 they are refused; below -1e300 they count as -1e300, or the sentence is refused by a sentence that says why."""
+    """Above 1e300 they are refused; below -1e300 they count as -1e300, or the sentence is refused by a
+    sentence that says why."""
     scores = np.zeros((4, 4))
     scores[0, 1] = 1.7e308
     for single in (eisner_k_best, spanning_tree_decode):

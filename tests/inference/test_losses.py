@@ -1,4 +1,5 @@
-"""Losses on scores: values by enumeration of all trees, labels and clusters; gradients by finite differences."""
+"""Losses on scores: values by enumeration of all trees, labels and clusters; gradients by finite
+differences."""
 
 from __future__ import annotations
 
@@ -158,7 +159,8 @@ def test_no_tree_that_agrees_means_infinity_and_no_gradient(loss) -> None:
 @Classes
 @pytest.mark.parametrize("known", GOLD)
 def test_softmax_margin_is_above_likelihood_and_hinge(projective, single_root, known) -> None:
-    """Gimpel & Smith 2010: it bounds both from above (the hinge where one tree alone is right); without a cost it is the likelihood."""
+    """Gimpel & Smith 2010: it bounds both from above (the hinge where one tree alone is right); without a
+    cost it is the likelihood."""
     for seed in range(5):
         batch = Scores.dense([scores_of(True, seed)], LABELS)
         found = {

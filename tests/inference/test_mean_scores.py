@@ -1,4 +1,5 @@
-"""Scores of several scorers made into one: the geometric mean of their distributions over trees, by its definition."""
+"""Scores of several scorers made into one: the geometric mean of their distributions over trees, by its
+definition."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ LABELS = ("subj", "obj")
 
 
 def random_arrays(seed: int, *, labels: int, lengths: tuple[int, ...] = (3, 1, 4)) -> list[Floats]:
-    """The diagonal and the arcs into the root, which do not count, are missing, as they are in ``dense_arrays``."""
+    """The diagonal and the arcs into the root, which do not count, are missing, as they are in
+    ``dense_arrays``."""
     random = np.random.default_rng(seed)
     found = []
     for n in lengths:
@@ -29,7 +31,8 @@ def random_arrays(seed: int, *, labels: int, lengths: tuple[int, ...] = (3, 1, 4
 
 
 def softmax_mean(several: list[Floats], heads: float = 1.0, labels: float = 1.0) -> Floats:
-    """By the definition: the mean of the logs of the weights of arcs + that of log P(label | arc), normalised; with temperatures."""
+    """By the definition: the mean of the logs of the weights of arcs + that of log P(label | arc),
+    normalised; with temperatures."""
     with np.errstate(invalid="ignore", divide="ignore"):
         weights = [np.log(np.exp(scores).sum(axis=0)) for scores in several]
         shares = [scores - weight for scores, weight in zip(several, weights, strict=True)]

@@ -1,7 +1,7 @@
 """Planted faults: would the tests notice? Each fault below changes one line, and a named test must then fail.
 
-Native faults are compiled into copies of the kernels, each with the program of native/tests; Python faults swap the code of one
-function while the named test runs.
+Native faults are compiled into copies of the kernels, each with the program of native/tests; Python faults
+swap the code of one function while the named test runs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ KERNELS_OF = {
 
 @dataclass(frozen=True)
 class NativeFault:
-    """``old`` is replaced by ``new`` in a file of native/kernels; the program that tests it must then fail, naming ``caught``."""
+    """``old`` is replaced by ``new`` in a file of native/kernels; the program that tests it must then fail,
+    naming ``caught``."""
 
     file: str
     old: str
@@ -62,44 +63,58 @@ class NativeFault:
 NATIVE_FAULTS = [
     NativeFault("eisner_chart.hpp", "if (single_root_ && j < n_) return;", "", "log_partition"),
     NativeFault("eisner_chart.hpp", "cells_.by_end(j) + i + 1, j - i", "cells_.by_end(j) + i, j - i", "decode: value"),
-    NativeFault("eisner_chart.hpp", "cells_.incomplete(j) + i, cells_", "cells_.incomplete(j) + i + 1, cells_", "log_partition"),
+    NativeFault("eisner_chart.hpp", "cells_.incomplete(j) + i, cells_", "cells_.incomplete(j) + i + 1, "
+        "cells_", "log_partition"),
     NativeFault("eisner_chart.hpp", "first <= end && end < last", "first <= end && end < last - 1", "log_partition"),
     NativeFault("eisner_chart.hpp", "load(da + k) + d * right", "load(da + k) + d * left", "marginals"),
     NativeFault("eisner_chart.hpp", "return most + std::log(sum_of(total))", "return most", "log_partition"),
     NativeFault("lanes.hpp", "r * (1.0 / 6)", "r * (1.0 / 7)", "log_partition"),
     NativeFault("eisner_sums.hpp", "return shift.plus(chart.total());", "return chart.total();", "log_partition"),
-    NativeFault("eisner_sums.hpp", "if (!holds_for_all(log_partition, n, EISNER_DEPTH, workspace)) break;", "", "log_partition"),
-    NativeFault("eisner_sums.hpp", "if (is_deep_enough(chart.total(), n, EISNER_LOG_DEPTH)) {", "if (true) {", "log_partition"),
+    NativeFault("eisner_sums.hpp", "if (!holds_for_all(log_partition, n, EISNER_DEPTH, workspace)) "
+        "break;", "", "log_partition"),
+    NativeFault("eisner_sums.hpp", "if (is_deep_enough(chart.total(), n, EISNER_LOG_DEPTH)) "
+        "{", "if (true) {", "log_partition"),
     NativeFault("eisner_sums.hpp", "largest_size(scores, n) < WideNumber::LARGEST_LOG", "true", "marginals"),
-    NativeFault("tall_integer.hpp", "BinaryLogarithm{below - 1, 1 - part}", "BinaryLogarithm{below - 1, part}", "log_partition"),
+    NativeFault("tall_integer.hpp", "BinaryLogarithm{below - 1, 1 - part}", "BinaryLogarithm{below - 1, "
+        "part}", "log_partition"),
     NativeFault("eisner_sums.hpp", "if (std::fetestexcept(FE_UNDERFLOW)) break;", "", "log_partition"),
     NativeFault("eisner.cpp", "scores[at] > MINUS_INFINITY ? 1 : 0", "1", "count"),
     NativeFault("eisner_k_best.cpp", "if (--next.right_rank == 0)", "if (--next.right_rank >= 0)", "k_best"),
     NativeFault("eisner_k_best.cpp", "return left + value_of(complete(j", "return value_of(complete(j", "k_best"),
     NativeFault("spanning_tree.cpp", "load(from + h) - shift", "load(from + h)", "k-best"),
     NativeFault("spanning_tree.cpp", "if (single_root_) in[0] = MINUS_INFINITY;", "", "k-best"),
-    NativeFault("spanning_tree.cpp", "single_root_ && std::exchange(root_arc_taken_, true)", "false", "decode"),
+    NativeFault("spanning_tree.cpp", "single_root_ && std::exchange(root_arc_taken_, "
+        "true)", "false", "decode"),
     NativeFault("spanning_tree.cpp", "head_[entry] = head;", "", "k-best"),
     NativeFault("spanning_tree.cpp", "> row(entry)[head] - best_[entry]", "> row(entry)[head]", "decode"),
-    NativeFault("spanning_tree.cpp", "enter_[word] <= enter_[h] && enter_[h] < leave_[word]", "false", "k-best"),
-    NativeFault("spanning_tree.cpp", "v <= n_ ? MINUS_INFINITY : second_in_column(v, head_[v])", "MINUS_INFINITY", "k-best"),
+    NativeFault("spanning_tree.cpp", "enter_[word] <= enter_[h] && enter_[h] < "
+        "leave_[word]", "false", "k-best"),
+    NativeFault("spanning_tree.cpp", "v <= n_ ? MINUS_INFINITY : second_in_column(v, "
+        "head_[v])", "MINUS_INFINITY", "k-best"),
     NativeFault("tree_elimination.hpp", "log_partition_ += shift_[m];", "", "log partition"),
     NativeFault("tree_elimination.hpp", "largest_shift_ < LARGEST_SHIFT &&", "", "log partition"),
-    NativeFault("matrix_tree.cpp", "if (is_deep_enough(log_partition, n, MATRIX_TREE_DEPTH))", "if (true)", "log partition"),
+    NativeFault("matrix_tree.cpp", "if (is_deep_enough(log_partition, n, "
+        "MATRIX_TREE_DEPTH))", "if (true)", "log partition"),
     NativeFault("tree_elimination.hpp", "if (SINGLE && recorded_zeros_ > 1) {", "if (false) {", "log partition"),
-    NativeFault("tree_elimination.hpp", "row[1] = pivot == Number() ? Number() : unit<Number>();", "", "log partition"),
-    NativeFault("tree_elimination.hpp", "const int column = ROOT_COLUMNS - 1 - order;", "const int column = 0;", "marginals"),
+    NativeFault("tree_elimination.hpp", "row[1] = pivot == Number() ? Number() : "
+        "unit<Number>();", "", "log partition"),
+    NativeFault("tree_elimination.hpp", "const int column = ROOT_COLUMNS - 1 - "
+        "order;", "const int column = 0;", "marginals"),
     NativeFault("tree_elimination.hpp", "weights.row(0)[m] = Number();", "", "marginals"),
     NativeFault("tree_elimination.hpp", "in_range_ && magnified_ < MOST_MAGNIFIED && ", "true || ", "log partition"),
-    NativeFault("wilson.cpp", "root_sums_[m - 1] + workspace_.marginals[m]", "root_sums_[m - 1] + 1", "frequencies"),
+    NativeFault("wilson.cpp", "root_sums_[m - 1] + "
+        "workspace_.marginals[m]", "root_sums_[m - 1] + 1", "frequencies"),
     NativeFault("wilson.cpp", "row[1 + a] * escape_[kept[a]]", "row[1 + a]", "samples are trees"),
     NativeFault("number_functions.hpp", "a.change - quotient * b.change", "a.change + quotient * b.change", "slope", "test_padded_batch"),
     NativeFault("derivative_number.hpp", "own * a.slope + other * b.slope", "a.slope + b.slope", "slope", "test_padded_batch"),
-    NativeFault("derivative_number.hpp", " + a.first * b.second + a.second * b.first", "", "bend", "test_padded_batch"),
+    NativeFault("derivative_number.hpp", " + a.first * b.second + a.second * "
+        "b.first", "", "bend", "test_padded_batch"),
     NativeFault("derivative_number.hpp", "both + first * second};", "both};", "bend", "test_padded_batch"),
-    NativeFault("marginal_derivatives.cpp", "if (is_deep_enough(inner, n_, MATRIX_TREE_DEPTH)) return inner;", "return inner;", "slope"),
+    NativeFault("marginal_derivatives.cpp", "if (is_deep_enough(inner, n_, MATRIX_TREE_DEPTH)) return "
+        "inner;", "return inner;", "slope"),
     NativeFault("padded_batch.cpp", "if (h > 0) wrong -= !(row[h] <= LARGEST_SCORE);", "", "log partition"),
-    NativeFault("padded_batch.cpp", "std::fill(to + side() * batch.side(), to + batch.square(), Real{0});", "", "marginals"),
+    NativeFault("padded_batch.cpp", "std::fill(to + side() * batch.side(), to + batch.square(), "
+        "Real{0});", "", "marginals"),
 ]  # fmt: skip
 
 
@@ -196,20 +211,28 @@ FITTING = every_class(test_fitting_class.test_it_is_the_first_class_that_has_a_t
 PYTHON_FAULTS = [
     PythonFault("labels._labellings", "range(last, words)", "range(last + 1, words)", LABELLED),
     PythonFault("labels.log_sum_scores", "+ shift", "", every_class(test_distribution.test_labels_left_open_against_enumeration)),
-    PythonFault("tree_inference.TreeInference._sentences", "self.temperature, self.label_temperature", "self.temperature, self.temperature", every_class(test_distribution.test_temperatures_change_probabilities_as_they_are_defined)),
-    PythonFault("tree_inference.TreeInference._labelled_marginals", "self.temperature, self.label_temperature", "self.label_temperature, self.temperature", every_class(test_distribution.test_temperatures_change_probabilities_as_they_are_defined)),
+    PythonFault("tree_inference.TreeInference._sentences", "self.temperature, "
+        "self.label_temperature", "self.temperature, self.temperature", every_class(test_distribution.test_temperatures_change_probabilities_as_they_are_defined)),
+    PythonFault("tree_inference.TreeInference._labelled_marginals", "self.temperature, "
+        "self.label_temperature", "self.label_temperature, "
+            "self.temperature", every_class(test_distribution.test_temperatures_change_probabilities_as_they_are_defined)),
     PythonFault("distribution.TreeDistribution.minimum_labelled_risk", "native.Decoder.minimum_labelled_risk", "native.Decoder.minimum_risk", LABELLED),
-    PythonFault("labels.sample_labels", "rng.random(len(heads)) >= cumulative", "rng.random(len(heads)) >= cumulative * 0.9", every_class(test_sampling.test_with_labels)),
-    PythonFault("constraints.Constraints.mask", "mask[..., np.arange(n + 1) != h, m] = False", "pass", CONSTRAINED),
+    PythonFault("labels.sample_labels", "rng.random(len(heads)) >= cumulative", "rng.random(len(heads)) >= "
+        "cumulative * 0.9", every_class(test_sampling.test_with_labels)),
+    PythonFault("constraints.Constraints.mask", "mask[..., np.arange(n + 1) != h, m] = "
+        "False", "pass", CONSTRAINED),
     PythonFault("constraints.Constraints.mask", "too_long[0] = False", "pass", CONSTRAINED),
     PythonFault("constraints.Constraints.mask", "np.r_[0:first, last + 1 : n + 1]", "np.r_[0:first]", CONSTRAINED),
     PythonFault("constraints.crossing_pair", "left < start and right < end", "left < start and end < right", lambda: test_constraints.test_clashes_are_named(*test_constraints.CLASHES[6])),
-    PythonFault("fitting_class._wider", "replace(wanted, single_root=False)", "replace(wanted, projective=False)", FITTING),
-    PythonFault("fitting_class.has_tree", "constraints.mask(n, trees, None)", "Constraints().mask(n, trees, None)", FITTING),
+    PythonFault("fitting_class._wider", "replace(wanted, single_root=False)", "replace(wanted, "
+        "projective=False)", FITTING),
+    PythonFault("fitting_class.has_tree", "constraints.mask(n, trees, None)", "Constraints().mask(n, trees, "
+        "None)", FITTING),
     PythonFault("sampling.Space.without", "(*self.excluded, attachments[start])", "(attachments[start],)", WITHOUT_REPLACEMENT),
     PythonFault("sampling.Space.restricted", "restricted[..., m] = -np.inf", "pass", WITHOUT_REPLACEMENT),
     PythonFault("large_scores.divergence", "fsum([-log_zs[0], log_zs[1],", "fsum([log_zs[0], -log_zs[1],", every_class(test_distribution.test_entropy_and_kl)),
-    PythonFault("large_scores.divergence", "_possible(p, p_trees)[ruled_out.nonzero()[-2:]].any()", "False", every_class(test_large_scores.test_an_arc_of_a_probability_below_all_doubles_still_counts_for_kl)),
+    PythonFault("large_scores.divergence", "_possible(p, "
+        "p_trees)[ruled_out.nonzero()[-2:]].any()", "False", every_class(test_large_scores.test_an_arc_of_a_probability_below_all_doubles_still_counts_for_kl)),
     PythonFault("large_scores._tall_divergence", "inside + max(outside, 0.0)", "inside", every_class(test_large_scores.test_divergence_between_masked_distributions)),
     PythonFault("large_scores.log_probability", "< LARGE", "< np.inf", every_class(test_large_scores.test_masks_of_every_size_give_the_right_sums)),
     PythonFault("distribution.TreeDistribution.minimum_risk", "native.Decoder.minimum_risk", "native.Decoder.map", PLAIN),

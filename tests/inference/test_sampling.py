@@ -81,7 +81,8 @@ def test_all_trees_can_be_drawn_however_unlikely(projective: bool, single_root: 
     expected = Enumeration(scores, projective=projective, single_root=single_root)
     drawn = trees.sample(len(expected.trees), seed=7, replace=False)
     assert {*drawn} == {Tree(heads) for heads in expected.trees}
-    # A tree does not come before another that is e^40 times as likely; and scores are so far apart that most are.
+    # A tree does not come before another that is e^40 times as likely; and scores are so far apart that most
+    # are.
     scores = np.array([trees.score(tree) for tree in drawn])
     assert (np.maximum.accumulate(scores[::-1])[::-1] < scores + 40).all()
     assert np.mean(-np.diff(expected.values) > 40) > 0.1

@@ -1,4 +1,5 @@
-"""Smoothing: every arc into a word has, beside its own weight, a share of the highest one; against enumeration, for all four classes."""
+"""Smoothing: every arc into a word has, beside its own weight, a share of the highest one; against
+enumeration, for all four classes."""
 
 from __future__ import annotations
 
@@ -129,7 +130,8 @@ def test_under_constraints_it_is_conditional(projective: bool, single_root: bool
 
 
 def test_scores_remember_what_constraints_took_away() -> None:
-    """``Scores.constrained`` with what is known of them before: conditional, and constrained once more too."""
+    """``Scores.constrained`` with what is known of them before: conditional, and constrained once more
+    too."""
     scores, _ = labelled_case(4)
     whole = Scores.dense([scores], LABELS)
     free = distribution(whole, False, True)[0]

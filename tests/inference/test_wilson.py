@@ -47,7 +47,8 @@ def test_samples_pass_a_chi_squared_test(single_root: bool, n: int, holes: float
 @Root
 @pytest.mark.parametrize("stuck", [8.0, 60.0, 900.0])
 def test_words_that_prefer_each_other_do_not_stop_it(single_root: bool, stuck: float) -> None:
-    """The walk would leave words 1 and 2 (and 3 and 4) once in exp(stuck) steps; the distribution is the same."""
+    """The walk would leave words 1 and 2 (and 3 and 4) once in exp(stuck) steps; the distribution is the
+    same."""
     scores = random_scores(np.random.default_rng(8), 4)
     for one, other in ((1, 2), (3, 4)):
         scores[one, other] += stuck
@@ -72,7 +73,8 @@ def test_frequencies_are_marginals(single_root: bool, spread: float) -> None:
 
 @Root
 def test_elimination_draws_from_the_same_distribution(single_root: bool) -> None:
-    """At this spread nearly every draw is by elimination; the marginals tell whether it is right at length 20."""
+    """At this spread nearly every draw is by elimination; the marginals tell whether it is right at length
+    20."""
     n, count = 20, 1500
     scores = random_scores(np.random.default_rng(10), n)
     for one in range(1, n, 2):

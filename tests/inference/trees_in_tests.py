@@ -44,7 +44,8 @@ def plain_trees(structures: Enumeration) -> list[tuple[Tree, float]]:
 
 
 def check_operations(trees: Any, all_of_them: TreesWithScores) -> Floats | None:
-    """What can be asked of any distribution against the list of all trees; their probabilities, None if there are none."""
+    """What can be asked of any distribution against the list of all trees; their probabilities, None if there
+    are none."""
     if not all_of_them:
         for operation in (trees.best, lambda: trees.log_partition, lambda: trees.marginals, trees.entropy):
             with pytest.raises(NoTreeError):
@@ -66,7 +67,8 @@ def check_operations(trees: Any, all_of_them: TreesWithScores) -> Floats | None:
 
 
 def check_k_best(trees: Any, all_of_them: TreesWithScores, *, asked: int | None = None) -> None:
-    """Every structure once, with the best labels, best first; ``asked``: for how many, by default a few more than there are."""
+    """Every structure once, with the best labels, best first; ``asked``: for how many, by default a few more
+    than there are."""
     best: dict[bytes, float] = {}
     for tree, value in all_of_them:
         best[tree.heads.tobytes()] = max(value, best.get(tree.heads.tobytes(), -np.inf))

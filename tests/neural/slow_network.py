@@ -1,6 +1,8 @@
-"""The network of the neural parser in plain numpy, sentence by sentence: what ``native.NeuralNetwork`` must compute.
+"""The network of the neural parser in plain numpy, sentence by sentence: what ``native.NeuralNetwork`` must
+compute.
 
-In float64; with ``precision="int8"`` the matrices are rounded to 8 bits and multiplied in integers, as the native network does it.
+In float64; with ``precision="int8"`` the matrices are rounded to 8 bits and multiplied in integers, as the
+native network does it.
 """
 
 from __future__ import annotations
@@ -161,8 +163,8 @@ def random_network(
     values: int = 100_000,
     scale: float = 1.0,
 ) -> dict[str, Any]:
-    """Arguments of ``native.NeuralNetwork`` and ``SlowNetwork``: atoms with their dimensions, vocabularies of the treebank cut down to so
-    many values, random weights."""
+    """Arguments of ``native.NeuralNetwork`` and ``SlowNetwork``: atoms with their dimensions, vocabularies of
+    the treebank cut down to so many values, random weights."""
     random = np.random.default_rng(seed)
 
     def normal(*shape: int) -> npt.NDArray[np.float32]:

@@ -1,4 +1,5 @@
-"""Options of a neural parser: what stands for None, what cannot be, TOML. Wrong values one by one: tests/learning/test_options.py."""
+"""Options of a neural parser: what stands for None, what cannot be, TOML. Wrong values one by one:
+tests/learning/test_options.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Neural parsers at the edges: one word, a thousand, nothing, words and tags that nobody has seen; and never torch."""
+"""Neural parsers at the edges: one word, a thousand, nothing, words and tags that nobody has seen; and never
+torch."""
 
 from __future__ import annotations
 

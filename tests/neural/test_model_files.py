@@ -1,4 +1,5 @@
-"""Model files of neural parsers: what is written is read, in every precision; what is damaged is told in one sentence."""
+"""Model files of neural parsers: what is written is read, in every precision; what is damaged is told in one
+sentence."""
 
 from __future__ import annotations
 
@@ -77,7 +78,8 @@ def test_temperatures_are_in_the_weights_of_networks() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"bits": 8}, {"members": 2}, {"labelled": False}])
 def test_temperatures_divide_arcs_and_labels_each_by_their_own(options: dict[str, Any]) -> None:
-    """By the definition: the log weight of an arc by that of heads, log P(label | arc) by that of labels, normalised again."""
+    """By the definition: the log weight of an arc by that of heads, log P(label | arc) by that of labels,
+    normalised again."""
     parser = random_parser(**options)
     warm = parser.with_temperatures(2.0, 0.4)
     for one, other in zip(_dense(parser), _dense(warm), strict=True):

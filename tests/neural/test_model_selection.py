@@ -1,4 +1,5 @@
-"""What is chosen once the weights are there: temperatures by which what is said is right as often, the decoder that does best."""
+"""What is chosen once the weights are there: temperatures by which what is said is right as often, the
+decoder that does best."""
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from neural.random_models import random_parser
 
 @pytest.fixture(scope="module")
 def gold() -> Treebank:
-    """Trees drawn from a network with random weights; of every eighth sentence one of which it knows next to nothing."""
+    """Trees drawn from a network with random weights; of every eighth sentence one of which it knows next to
+    nothing."""
     parser = random_parser(seed=5)
     treebank = Treebank.from_sentences([*small_treebank(crossing=True)] * 12)
     sure, strange = (
@@ -50,7 +52,8 @@ def test_what_is_said_is_right_as_often_and_no_decoder_does_better(gold: Treeban
 
 
 def test_confidences_are_those_of_what_the_chosen_decoder_finds() -> None:
-    """Projective trees, of a network that was trained for all trees: it parses projectively then, and is surer of less."""
+    """Projective trees, of a network that was trained for all trees: it parses projectively then, and is
+    surer of less."""
     parser = random_parser(seed=8)
     treebank = Treebank.from_sentences([*small_treebank(crossing=True)] * 12)
     drawn = parser.with_temperatures(0.6, 0.6).distributions(treebank, projective=True).sample(1, seed=3)

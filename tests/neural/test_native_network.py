@@ -26,7 +26,8 @@ Precisions = pytest.mark.parametrize("precision", ["float32", "int8"])
 
 @pytest.fixture(scope="module")
 def treebank() -> Treebank:
-    """The small treebank; words that most vocabularies below do not have; a sentence of one word; columns without anything."""
+    """The small treebank; words that most vocabularies below do not have; a sentence of one word; columns
+    without anything."""
     odd = conllu(["Qwxz/X/0/root", "Ω/_/2/dep 🦆/NOUN/0/root ./_/2/punct"])
     return Treebank.from_string(small_treebank(crossing=True).data.decode() + odd)
 
@@ -126,8 +127,9 @@ def test_a_row_of_zeros_is_rounded_to_zeros() -> None:
 
 
 def test_eight_bits_stay_near_float32(treebank: Treebank) -> None:
-    """Weights about as large as training leaves them: outputs of the encoder within 0.04, arcs within 6 % and labels within 4 % of
-    their spread (root of the mean square). Random scores have nothing to say; what it costs a trained parser is measured elsewhere."""
+    """Weights about as large as training leaves them: outputs of the encoder within 0.04, arcs within 6 % and
+    labels within 4 % of their spread (root of the mean square). Random scores have nothing to say; what it
+    costs a trained parser is measured elsewhere."""
     arguments = random_network(
         ATOMS, treebank, seed=5, units=64, arc_size=48, label_size=32, labels=20, scale=2.0
     )
@@ -143,8 +145,8 @@ def test_eight_bits_stay_near_float32(treebank: Treebank) -> None:
 
 @Precisions
 def test_instruction_sets_give_the_same(arguments, treebank, precision: str) -> None:
-    """AVX2 and AVX-512 to the bit but for sums over labels; the baseline, which rounds products, nearly, and in 8 bits up to one step of
-    rounding (1/127) here and there."""
+    """AVX2 and AVX-512 to the bit but for sums over labels; the baseline, which rounds products, nearly, and
+    in 8 bits up to one step of rounding (1/127) here and there."""
     where = treebank.layout, treebank.data
     networks = {
         name: native.NeuralNetwork(**arguments, precision=precision, instructions=name)
@@ -163,7 +165,8 @@ def test_instruction_sets_give_the_same(arguments, treebank, precision: str) -> 
 
 
 def test_what_vocabularies_do_not_have_is_the_unknown_row(treebank: Treebank) -> None:
-    """Forms, absent columns and the root have rows of their own: each changes what it should, and nothing else."""
+    """Forms, absent columns and the root have rows of their own: each changes what it should, and nothing
+    else."""
     arguments = random_network({"lower": 4, "xpos": 3}, treebank, seed=2, values=0)
     where = treebank.layout, treebank.data
     before = native.NeuralNetwork(**arguments).states(*where)
@@ -180,7 +183,8 @@ def test_what_vocabularies_do_not_have_is_the_unknown_row(treebank: Treebank) ->
 
 
 def test_the_words_of_a_part_may_be_more_than_are_kept() -> None:
-    """A table too large for all its products to be made beforehand: those of the rest are made when they are needed."""
+    """A table too large for all its products to be made beforehand: those of the rest are made when they are
+    needed."""
     count = 4000
     lemmas = "".join(
         f"{word + 1}\tx\tlemma{sentence * 20 + word}\tX\t_\t_\t0\troot\t_\t_\n" + ("\n" if word == 19 else "")

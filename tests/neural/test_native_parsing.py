@@ -1,4 +1,5 @@
-"""From a network to trees: fused or over scores, alone or in company, by one thread or several, the answer is the same."""
+"""From a network to trees: fused or over scores, alone or in company, by one thread or several, the answer is
+the same."""
 
 from __future__ import annotations
 

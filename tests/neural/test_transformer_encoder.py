@@ -1,4 +1,5 @@
-"""Words as pieces, windows, and the states of a transformer beside those that it gives when it is called by hand."""
+"""Words as pieces, windows, and the states of a transformer beside those that it gives when it is called by
+hand."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ def states(encoder: TransformerEncoder, pretrained: Pretrained, treebank: Treeba
 
 
 def by_hand(encoder: TransformerEncoder, pretrained: Pretrained, words: list[str], layers: int) -> np.ndarray:
-    """(n, width): each window given to the transformer on its own; then the mean over the pieces of each word."""
+    """(n, width): each window given to the transformer on its own; then the mean over the pieces of each
+    word."""
     pieces = pretrained.transformer.pieces
     before, after = pieces.special
     cut = [pieces.of(word) for word in words]
@@ -164,7 +166,8 @@ def test_rows() -> None:
 
 @given(st.integers(1, 12).flatmap(lambda room: st.tuples(st.lists(st.integers(0, room)), st.just(room))))
 def test_windows(case: tuple[list[int], int]) -> None:
-    """Each fits, each word has one window that it is inside of, and no window starts or ends before the one to its left."""
+    """Each fits, each word has one window that it is inside of, and no window starts or ends before the one
+    to its left."""
     counts, room = case
     found = windows(counts, room)
     assert [w for window in found for w in range(window.own_first, window.own_last)] == [*range(len(counts))]

@@ -186,7 +186,8 @@ def test_scores_are_those_of_the_networks(folder: Path, labelled: bool, clusters
 
 
 def _score(parser: NeuralParser, member: int, treebank: Treebank) -> tuple[np.ndarray, np.ndarray]:
-    """Arcs and log P(state | arc) of one sentence, from the arrays of a member by the definition, its states by the encoder."""
+    """Arcs and log P(state | arc) of one sentence, from the arrays of a member by the definition, its states
+    by the encoder."""
     from arcwise.neural.data import Data
 
     network = parser.scorer.networks[member]

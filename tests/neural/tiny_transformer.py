@@ -1,4 +1,5 @@
-"""Tiny transformers made on the spot, as folders: a BERT with word pieces and a RoBERTa with byte-level BPE. Nothing is downloaded."""
+"""Tiny transformers made on the spot, as folders: a BERT with word pieces and a RoBERTa with byte-level BPE.
+Nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ def word_pieces() -> Tokenizer:
 
 
 def byte_pieces() -> Tokenizer:
-    """Bytes, one merge of a space with a letter; <s> … </s>; no space before the first word, as RoBERTa has it."""
+    """Bytes, one merge of a space with a letter; <s> … </s>; no space before the first word, as RoBERTa has
+    it."""
     special = ["<s>", "<pad>", "</s>", "<unk>"]
     pieces = [*special, *sorted(pre_tokenizers.ByteLevel.alphabet()), "Ġt"]
     found = Tokenizer(models.BPE({piece: number for number, piece in enumerate(pieces)}, [("Ġ", "t")]))
@@ -65,7 +67,8 @@ TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {"bert": word_pieces, "roberta"
 
 
 def make_folder(folder: Path, kind: str = "bert", **changes: Any) -> Path:
-    """A folder with a transformer of that kind, its weights drawn at random; ``changes``: of its configuration."""
+    """A folder with a transformer of that kind, its weights drawn at random; ``changes``: of its
+    configuration."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = TOKENIZERS[kind]()
     with torch.random.fork_rng(devices=[]):
@@ -81,7 +84,8 @@ def make_folder(folder: Path, kind: str = "bert", **changes: Any) -> Path:
 
 
 def quick_parser(folder: Path, **options: Any) -> NeuralParser:
-    """A parser over a tiny transformer that has learned something of the small treebank; it gives the best tree."""
+    """A parser over a tiny transformer that has learned something of the small treebank; it gives the best
+    tree."""
     config = NeuralConfig(
         encoder=str(make_folder(folder / "tiny-bert")),
         epochs=8,

@@ -1,4 +1,5 @@
-"""Tables and the conllu library, where they are installed: pandas, Arrow, polars, datasets; there and back."""
+"""Tables and the conllu library, where they are installed: pandas, Arrow, polars, datasets; there and
+back."""
 
 from pathlib import Path
 from typing import Any

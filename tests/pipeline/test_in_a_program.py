@@ -1,4 +1,5 @@
-"""What a program sees of arcwise: log records, versions, what there is to load, pipelines that travel by name."""
+"""What a program sees of arcwise: log records, versions, what there is to load, pipelines that travel by
+name."""
 
 import copy
 import logging

@@ -1,4 +1,5 @@
-"""Input that comes piece by piece: what is complete is handed on when the writer pauses, and how it is cut does not change the result."""
+"""Input that comes piece by piece: what is complete is handed on when the writer pauses, and how it is cut
+does not change the result."""
 
 from __future__ import annotations
 

@@ -213,7 +213,8 @@ def test_every_process_makes_and_reads_the_same_model(tmp_path: Path) -> None:
     """Python orders sets of strings anew in each process; nothing may depend on that."""
     treebank = tmp_path / "toy.conllu"
     rows = [
-        f"1\tw{i}{ending}\tw{i}\tNOUN\tN{i % 3}\tCase={case}|Gender=G{i % 4}|Number=N{i % 2}\t0\troot\t_\t_\n\n"
+        f"1\tw{i}{ending}\tw{i}\tNOUN\tN{i % 3}\t"
+        f"Case={case}|Gender=G{i % 4}|Number=N{i % 2}\t0\troot\t_\t_\n\n"
         for i in range(12)
         for ending, case in (("a", "Nom"), ("en", "Gen"), ("us", "Dat"))
     ]
@@ -276,7 +277,8 @@ def test_train_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs the resource limits of Unix")
 def test_memory_does_not_grow_with_the_text(model: Path) -> None:
-    """2.5 MB of text through standard input, tens of MB of trees, take no more memory than 0.5 MB, give or take."""
+    """2.5 MB of text through standard input, tens of MB of trees, take no more memory than 0.5 MB, give or
+    take."""
     (few, little), (many, much) = (parsed_from_standard_input(model, size) for size in (500_000, 2_500_000))
     assert many > 4.9 * few > 5_000_000
     assert much < little + 10_000  # kB

@@ -1,6 +1,8 @@
-"""The distribution over trees in numbers of 60 digits and exponents without bounds (mpmath): a twin for scores of any size.
+"""The distribution over trees in numbers of 60 digits and exponents without bounds (mpmath): a twin for
+scores of any size.
 
-Scores of trees are exact fractions, so nothing is lost between 1e300 and 1. Nothing here comes from the package. Up to n = 4.
+Scores of trees are exact fractions, so nothing is lost between 1e300 and 1. Nothing here comes from the
+package. Up to n = 4.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ def _exp(exponent: Fraction) -> Any:
 
 @dataclass(frozen=True)
 class ExactTrees:
-    """All trees of a class with their labellings. ``scores`` is (L, n+1, n+1); without labels L = 1. ``scale``: scores are divided by it."""
+    """All trees of a class with their labellings. ``scores`` is (L, n+1, n+1); without labels L = 1.
+    ``scale``: scores are divided by it."""
 
     scores: Floats
     projective: bool

@@ -1,6 +1,8 @@
-"""Slow, obvious twins of the learners under tokenizer and tagger: choices and chains by enumeration, gradients by finite differences.
+"""Slow, obvious twins of the learners under tokenizer and tagger: choices and chains by enumeration,
+gradients by finite differences.
 
-Weights are dictionaries (feature, output) → number. A pair of feature and output has a weight if training has it often enough.
+Weights are dictionaries (feature, output) → number. A pair of feature and output has a weight if training has
+it often enough.
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ class TwinAdaGrad(Generic[Key]):
         self.weights[key] -= self.options.rate * gradient / (self.squares[key] ** 0.5 + 1e-6)
 
     def end_epoch(self, epoch: int) -> None:
-        """After half of the epochs small weights are dropped for good; the ends of the others are averaged."""
+        """After half of the epochs small weights are dropped for good; the ends of the others are
+        averaged."""
         half = self.options.epochs // 2
         if epoch + 1 == half:
             for key, weight in self.weights.items():
@@ -148,11 +151,13 @@ class Word:
 
 
 class TwinChain:
-    """All paths of one sentence. ``emissions[i, s]``; ``transitions[a, b]``, whose last row and column are the boundary."""
+    """All paths of one sentence. ``emissions[i, s]``; ``transitions[a, b]``, whose last row and column are
+    the boundary."""
 
     def __init__(self, candidates: Sequence[Sequence[int]], states: int) -> None:
         self.boundary = states
-        # Ties go to the path whose last state comes first among its candidates, then the last but one, and so on.
+        # Ties go to the path whose last state comes first among its candidates, then the last but one, and so
+        # on.
         backwards = product(*reversed(candidates))
         self.paths = [tuple(reversed(path)) for path in backwards]
 
@@ -196,7 +201,8 @@ class ChainTwin:
         return np.array([weights[p] for p in self.pairs_of_states]).reshape(self.states + 1, self.states + 1)
 
     def likelihood(self) -> tuple[Weights, np.ndarray]:
-        """AdaGrad on −log p(gold path): a step for each feature of each word, then one for each pair of states."""
+        """AdaGrad on −log p(gold path): a step for each feature of each word, then one for each pair of
+        states."""
         emissions = TwinAdaGrad(self.pairs, self.options)
         unpruned = Options(**{**vars(self.options), "prune": 0.0})
         transitions = TwinAdaGrad(self.pairs_of_states, unpruned)
@@ -229,7 +235,8 @@ class ChainTwin:
         return emissions.average(), self.transition_table(transitions.average())
 
     def perceptron(self) -> tuple[Weights, np.ndarray]:
-        """Collins (2002): the gold path up, the best path down; the mean of the weights at the start and after each sentence."""
+        """Collins (2002): the gold path up, the best path down; the mean of the weights at the start and
+        after each sentence."""
         weights: Weights = dict.fromkeys(self.pairs, 0.0)
         table = np.zeros((self.states + 1, self.states + 1))
         sum_of_weights, sum_of_tables, count = dict(weights), table.copy(), 1

@@ -1,4 +1,5 @@
-"""The textbook Matrix-Tree theorem with as many digits as it needs: an oracle for marginals of spread scores."""
+"""The textbook Matrix-Tree theorem with as many digits as it needs: an oracle for marginals of spread
+scores."""
 
 import mpmath
 import numpy as np
@@ -10,7 +11,8 @@ Floats = npt.NDArray[np.float64]
 def precise_matrix_tree(scores: Floats, *, single_root: bool, digits: int = 60) -> tuple[Floats, float]:
     """Marginals, shape (n+1, n+1), and log Z: Koo et al. 2007, by an inverse with ``digits`` digits to spare.
 
-    Cancellation eats digits in proportion to the range of the scores (which is in units of e, not of 10); they are added.
+    Cancellation eats digits in proportion to the range of the scores (which is in units of e, not of 10);
+    they are added.
     """
     n = len(scores) - 1
     lost = int(np.ptp(scores[:, 1:]))

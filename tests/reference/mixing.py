@@ -1,4 +1,5 @@
-"""Iterative parameter mixing as McDonald, Hall & Mann (2010) write it: whole tables, one trainer after the other, plain means."""
+"""Iterative parameter mixing as McDonald, Hall & Mann (2010) write it: whole tables, one trainer after the
+other, plain means."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ Tables = list[npt.NDArray[np.float32]]
 def mixed(
     make: Callable[[], MixableTrainer], orders: list[npt.NDArray[np.int64]], parts: int
 ) -> tuple[MixableTrainer, list[dict[str, float]]]:
-    """A trainer with what is learned in epochs of these orders, each dealt out to new trainers; and what these told, added up."""
+    """A trainer with what is learned in epochs of these orders, each dealt out to new trainers; and what
+    these told, added up."""
     keeper = make()
     told = []
     for number, order in enumerate(orders, start=1):

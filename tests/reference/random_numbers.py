@@ -1,4 +1,5 @@
-"""Twin of the native random generator: xoshiro256++ (Blackman & Vigna 2021), its state filled by splitmix64, in Python's own integers."""
+"""Twin of the native random generator: xoshiro256++ (Blackman & Vigna 2021), its state filled by splitmix64,
+in Python's own integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Arc-standard, arc-eager and hybrid as textbooks have them: a stack, a buffer, named moves (Kuhlmann et al. 2011)."""
+"""Arc-standard, arc-eager and hybrid as textbooks have them: a stack, a buffer, named moves (Kuhlmann et al.
+2011)."""
 
 from __future__ import annotations
 

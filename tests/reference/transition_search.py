@@ -1,7 +1,8 @@
 """Slow, obvious twin of the transition engine: states are tuples, derivations are searched exhaustively.
 
-Written from the definitions of Bohnet et al. (2016), section 3, without a look at the kernels. A state is (O, used, heads): the operative
-tokens from left to right, how many tokens of the input are used up, and the head of each token (None: none yet).
+Written from the definitions of Bohnet et al. (2016), section 3, without a look at the kernels. A state is (O,
+used, heads): the operative tokens from left to right, how many tokens of the input are used up, and the head
+of each token (None: none yet).
 """
 
 from __future__ import annotations
@@ -117,7 +118,8 @@ class Twin:
         return {tuple(h for h in s.heads[1:] if h is not None) for s in self.reachable() if self.is_final(s)}
 
     def most_gold_arcs(self, gold: tuple[int, ...]):  # type: ignore[no-untyped-def]
-        """A function: state → the most gold arcs that any final state after it has; dead ends count what they have."""
+        """A function: state → the most gold arcs that any final state after it has; dead ends count what they
+        have."""
 
         @cache
         def best(state: TwinState) -> int:

@@ -1,7 +1,9 @@
-"""Slow, obvious twin of the transition trainer: all states from exhaustive search, weights as one array, averages as a mean.
+"""Slow, obvious twin of the transition trainer: all states from exhaustive search, weights as one array,
+averages as a mean.
 
-States are those of ``transition_search``: which moves are legal, and how many gold arcs each can still lead to, is found by trying
-everything. Of the engine it takes one thing, where the weights of a move are (``native.transition_weight_places``).
+States are those of ``transition_search``: which moves are legal, and how many gold arcs each can still lead
+to, is found by trying everything. Of the engine it takes one thing, where the weights of a move are
+(``native.transition_weight_places``).
 """
 
 from __future__ import annotations
@@ -103,7 +105,8 @@ class TwinSentence:
         )
 
     def is_right(self, state: Both, move: LabelledMove) -> bool:
-        """Of all moves it loses fewest gold arcs (none, on a path to the gold tree); a gold arc has its gold label."""
+        """Of all moves it loses fewest gold arcs (none, on a path to the gold tree); a gold arc has its gold
+        label."""
         reached = self.most_gold_arcs(self.twin.after(state.twin, move.move))
         most = max(self.most_gold_arcs(self.twin.after(state.twin, m)) for m in self.twin.moves(state.twin))
         return reached == most and self.has_gold_label(move)
@@ -139,8 +142,8 @@ class Violation(NamedTuple):
 
 
 class TwinTrainer:
-    """Learns as the definitions say. ``weights`` are those of now; ``mean`` is their mean over the start and all steps: with
-    single moves those after each move, with a beam those after each sentence."""
+    """Learns as the definitions say. ``weights`` are those of now; ``mean`` is their mean over the start and
+    all steps: with single moves those after each move, with a beam those after each sentence."""
 
     def __init__(self, weights: np.ndarray, settings: TwinSettings) -> None:
         self.weights = weights.astype(np.float64)
@@ -207,9 +210,11 @@ class TwinTrainer:
         self.step_is_over()
 
     def violation(self, sentence: TwinSentence) -> Violation | None:
-        """Early update: where no correct item is left, or else at the end. Max-violation: where the difference is largest.
+        """Early update: where no correct item is left, or else at the end. Max-violation: where the
+        difference is largest.
 
-        The correct side are correct continuations of what is in the beam; when nothing correct is left there, of what was last.
+        The correct side are correct continuations of what is in the beam; when nothing correct is left there,
+        of what was last.
         """
         early = self.settings.rule == "early"
         beam, golden = [sentence.start()], [sentence.start()]
@@ -227,7 +232,8 @@ class TwinTrainer:
         return max(found, key=lambda v: v.size, default=None)
 
     def next_beam(self, sentence: TwinSentence, beam: Sequence[Both]) -> list[Both]:
-        """The best continuations, each arc with its best label; other labels get the places that are left free."""
+        """The best continuations, each arc with its best label; other labels get the places that are left
+        free."""
         first: list[Both] = []
         others: list[Both] = []
         for item in beam:

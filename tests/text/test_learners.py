@@ -1,4 +1,5 @@
-"""The learners under tokenizer and tagger against slow twins: choices and chains by enumeration, gradients by finite differences."""
+"""The learners under tokenizer and tagger against slow twins: choices and chains by enumeration, gradients by
+finite differences."""
 
 from __future__ import annotations
 
@@ -95,8 +96,8 @@ TWO = Task([[0], [1]], [[0, 1]], 2)
 
 @pytest.mark.parametrize("damping", [0.0, 2.0])
 def test_two_steps_of_adagrad_by_hand(damping: float) -> None:
-    """One item, one feature, two candidates: p(gold) = 1/2, so that the first gradient is −1/2; what counts is the mean of the ends
-    of the second half of the epochs, here of the second alone."""
+    """One item, one feature, two candidates: p(gold) = 1/2, so that the first gradient is −1/2; what counts
+    is the mean of the ends of the second half of the epochs, here of the second alone."""
     rate = 0.4
     first = rate * 0.5 / (np.sqrt(damping + 0.25) + 1e-6)
     gradient = 1 / (1 + np.exp(-first)) - 1

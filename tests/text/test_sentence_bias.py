@@ -1,4 +1,5 @@
-"""How readily sentences end: the bias moves ends only, is chosen on text not learned from, and travels with the model."""
+"""How readily sentences end: the bias moves ends only, is chosen on text not learned from, and travels with
+the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the tagger learns besides weights: which tags a word may have, which lemma it takes; and from which words each is learned."""
+"""What the tagger learns besides weights: which tags a word may have, which lemma it takes; and from which
+words each is learned."""
 
 from __future__ import annotations
 

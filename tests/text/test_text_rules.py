@@ -1,4 +1,5 @@
-"""What the tokenizer does by rule: characters that are read as others, graphemes, addresses, emoji, lines of lists and headings."""
+"""What the tokenizer does by rule: characters that are read as others, graphemes, addresses, emoji, lines of
+lists and headings."""
 
 import io
 from dataclasses import replace
@@ -118,7 +119,8 @@ def test_a_treebank_that_cuts_addresses_is_obeyed() -> None:
 
 
 def test_what_stands_beside_names_is_learned_where_the_treebank_has_enough_of_them() -> None:
-    """`i_dag"` is cut and `"i_dag"-avis` is not; of few of them nothing can be learned, and the rule of addresses holds."""
+    """`i_dag"` is cut and `"i_dag"-avis` is not; of few of them nothing can be learned, and the rule of
+    addresses holds."""
     quoted, compound, without = 'See "~ big_cats~ "~ .', 'See "big_cats"-fans~ .', "See www.example.org~ ."
     learned = Tokenizer.train(with_rows(*[quoted, compound] * 12, *[quoted] * 9, without))
     assert dict(zip(RULES, learned._model.rules, strict=True))["cut_names_out"] is False
@@ -132,7 +134,8 @@ def test_what_stands_beside_names_is_learned_where_the_treebank_has_enough_of_th
 @given(st.integers(1, 60), st.lists(st.sampled_from(["Go?", "Go.", "-b ."]), min_size=1, max_size=25))
 @settings(max_examples=40, deadline=None)
 def test_a_piece_of_a_stream_is_cut_by_what_stands_before_it(piece: int, parts: list[str]) -> None:
-    """Behind a question -b is a word, behind a statement it is two: the first decision of a sentence looks back over its start."""
+    """Behind a question -b is a word, behind a statement it is two: the first decision of a sentence looks
+    back over its start."""
     text = " ".join([*parts, "Go? -b . Go. -b . Go?"])
     learned = _looking_back()
     whole = learned.tokenize(text).treebank
@@ -197,7 +200,8 @@ def test_behind_a_long_line_a_dash_may_be_a_dash(tokenizer: Tokenizer) -> None:
 def test_pieces_of_a_stream_give_the_same_as_the_whole(tokenizer: Tokenizer, piece: int) -> None:
     long = "http://example.org/" + 40 * "abc/" + "d.html"
     paragraph = (
-        f"The dog sees birds. See {long}. Cats don’t see!\n- the dog sees cats\n- the cat. It sees {ADDRESSES[4]}, too.\n"
+        f"The dog sees birds. See {long}. Cats don’t see!\n- the dog sees cats\n- the cat. It sees "
+        f"{ADDRESSES[4]}, too.\n"
         "# Birds\nThe teacher… sees — birds👨‍👩‍👧‍👦🇩🇪🇫🇷. The cat sees\n"
     )
     text = 5 * paragraph

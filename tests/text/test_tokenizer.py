@@ -149,7 +149,8 @@ def test_a_piece_ends_where_what_follows_no_longer_matters(piece: int) -> None:
     tokenizer = load("en").tokenizer
     text = (
         "He came at 5 p.m. Friday. We left. Why? no idea ... Mr. Smith, of Acme Inc. He knows. ok. "
-        "It is e.g. This one. No. 5 is alive! yes it is. I said so etc. And then? Dr. Who? It's approx. 5 km. "
+        "It is e.g. This one. No. 5 is alive! yes it is. I said so etc. And then? Dr. Who? It's approx. 5 "
+        "km. "
     )
     whole = tokenizer.tokenize(6 * text).treebank
     pieces = list(stream_text(tokenizer, io.BytesIO(6 * text.encode()), piece=piece))

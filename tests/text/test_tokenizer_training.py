@@ -19,7 +19,7 @@ AFTER_SPACE, ANYWHERE = 0, 1
 
 
 def marked(text: str) -> tuple[bytes, Any, Any, Any]:
-    """A text whose words end at ``|`` and whose sentences end at ``#``, as the native tokenizer is given it."""
+    """A text whose words end at ``|`` and whose sentences end at ``#``, as native input."""
     plain, first, last, ends = "", [], [], []
     start = 0
     for character in text:
@@ -116,7 +116,10 @@ def test_weights_are_those_of_a_choice_among_three_cuts() -> None:
     [{"dropout": 0.0}, {"damping": 1.0}, {"rate": 0.01}, {"l2": 0.5}, {"min_count": 3}, {"epochs": 2}],
 )
 def test_options_reach_the_trainer(changed: dict[str, float]) -> None:
-    rows = "1\tNo\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n2\t.\t_\t_\t_\t_\t_\t_\t_\t_\n\n1\tYes\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    rows = (
+        "1\tNo\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n2\t.\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+        "1\tYes\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    )
     weights = [
         Tokenizer.train(Treebank.from_string(5 * rows), config=TokenizerConfig(**options))._model.cuts()[3]  # type: ignore[arg-type]
         for options in ({}, changed)

@@ -1,4 +1,5 @@
-"""Tests of ``arcwise.torch``: skipped, with a reason, where torch is not installed; run over every kind of device that is here."""
+"""Tests of ``arcwise.torch``: skipped, with a reason, where torch is not installed; run over every kind of
+device that is here."""
 
 from __future__ import annotations
 

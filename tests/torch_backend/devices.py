@@ -1,4 +1,5 @@
-"""Devices that tests run over: each a name, a torch device, and the backend that computes for it meanwhile."""
+"""Devices that tests run over: each a name, a torch device, and the backend that computes for it
+meanwhile."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ NAMES = ["enumeration", "cpu", "emulated", "cuda"]
 
 @contextmanager
 def using(name: str) -> Iterator[torch.device]:
-    """``enumeration``: the twin that lists all trees (short sentences alone); ``cpu``: the native kernels; ``cuda``: a GPU; ``emulated``: the
-    kernels of a GPU, compiled for the CPU."""
+    """``enumeration``: the twin that lists all trees (short sentences alone); ``cpu``: the native kernels;
+    ``cuda``: a GPU; ``emulated``: the kernels of a GPU, compiled for the CPU."""
     if name == "enumeration":
         with override_backend("cpu", EnumerationBackend()):
             yield torch.device("cpu")

@@ -1,6 +1,8 @@
-"""CUDA kernels on the CPU: the same source, compiled as C++, one thread after the other or several with barriers between them.
+"""CUDA kernels on the CPU: the same source, compiled as C++, one thread after the other or several with
+barriers between them.
 
-What it cannot show: several warps of several lanes, and races that no barrier of the block orders. Those are for the GPU itself.
+What it cannot show: several warps of several lanes, and races that no barrier of the block orders. Those are
+for the GPU itself.
 """
 
 from __future__ import annotations

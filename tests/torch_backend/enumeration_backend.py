@@ -1,4 +1,5 @@
-"""The operations of a ``TreeBackend`` by listing all trees: the slow and obvious twin of every backend, for sentences of up to 5 words."""
+"""The operations of a ``TreeBackend`` by listing all trees: the slow and obvious twin of every backend, for
+sentences of up to 5 words."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from reference.enumerate_trees import Enumeration, all_trees, is_subtree
 
 
 class EnumerationBackend:
-    """Derivatives of log Z are cumulants of indicators of arcs: their covariance, and their third cumulant."""
+    """Derivatives of log Z are cumulants of indicators of arcs: their covariance, and their third
+    cumulant."""
 
     def log_partition(self, batch: Padded) -> Tensor:
         return self.marginals(batch)[0]

@@ -1,5 +1,5 @@
-"""``TreeDistribution`` of numpy and of tensors behind one face, so that the same checks run over both. Scores and probabilities are numpy
-arrays, trees are ``arcwise.Tree``, one sentence at a time."""
+"""``TreeDistribution`` of numpy and of tensors behind one face, so that the same checks run over both. Scores
+and probabilities are numpy arrays, trees are ``arcwise.Tree``, one sentence at a time."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class NumpyTrees:
 
 
 class TensorTrees:
-    """The class over tensors: in the middle of a batch, with padding of nan, labels where ``label_dim`` says."""
+    """The class over tensors: in the middle of a batch, with padding of nan, labels where ``label_dim``
+    says."""
 
     def __init__(
         self,

@@ -1,4 +1,5 @@
-"""Random batches for the tests of tensors, the numpy class as their truth, and all trees of short sentences."""
+"""Random batches for the tests of tensors, the numpy class as their truth, and all trees of short
+sentences."""
 
 from __future__ import annotations
 
@@ -81,7 +82,8 @@ def exact(matrix: Floats, *, single_root: bool) -> arcwise.TreeDistribution:
 
 
 def spanned_trees(n: int, spans: list[tuple[int, int]], *, single_root: bool) -> npt.NDArray[np.int32]:
-    """All trees in which one word alone of each span has its head outside, and nothing outside has its head in the span."""
+    """All trees in which one word alone of each span has its head outside, and nothing outside has its head
+    in the span."""
 
     def is_subtree(heads: npt.NDArray[np.int32], first: int, last: int) -> bool:
         inside = [first <= m <= last for m in range(n + 1)]

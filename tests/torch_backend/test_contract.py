@@ -1,4 +1,5 @@
-"""What holds for every ``TreeDistribution``, of numpy arrays and of tensors on every device: enumeration, identities, exact digits."""
+"""What holds for every ``TreeDistribution``, of numpy arrays and of tensors on every device: enumeration,
+identities, exact digits."""
 
 from __future__ import annotations
 

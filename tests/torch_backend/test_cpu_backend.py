@@ -149,7 +149,8 @@ def test_derivatives_are_cumulants_of_the_enumeration(
 def test_derivatives_where_every_tree_needs_arcs_far_below_zero(
     projective: bool, single_root: bool, mask: float
 ) -> None:
-    """Each word has a cheap head for itself alone, never two at once: all trees have masked arcs, some as many as others."""
+    """Each word has a cheap head for itself alone, never two at once: all trees have masked arcs, some as
+    many as others."""
     rng = np.random.default_rng(4)
     for _ in range(10):
         scores = rng.integers(-8, 8, size=(5, 5)) / 4 + mask * (rng.random((5, 5)) < 0.7)

@@ -1,4 +1,5 @@
-"""Which heads are those of trees, by the kernel for a GPU: against all trees, and against the CPU on long sentences."""
+"""Which heads are those of trees, by the kernel for a GPU: against all trees, and against the CPU on long
+sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The CUDA kernels of Eisner's algorithm, compiled as C++, against the numpy class and against every tree one by one."""
+"""The CUDA kernels of Eisner's algorithm, compiled as C++, against the numpy class and against every tree one
+by one."""
 
 from __future__ import annotations
 
@@ -192,7 +193,8 @@ def test_spans() -> None:
 
 
 def covariance(matrix: Floats, directions: list[Floats]) -> Floats:
-    """The joint cumulants of each arc and the sums over the directions, over all trees: the derivatives of its probability."""
+    """The joint cumulants of each arc and the sums over the directions, over all trees: the derivatives of
+    its probability."""
     n = len(matrix) - 1
     trees = all_trees(n, projective=True, single_root=True)
     scores = tree_scores(matrix, trees)

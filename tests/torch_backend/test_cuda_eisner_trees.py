@@ -1,4 +1,5 @@
-"""The CUDA kernels for the best, the k best and random projective trees, compiled as C++, against the CPU's kernels and every tree one by one."""
+"""The CUDA kernels for the best, the k best and random projective trees, compiled as C++, against the CPU's
+kernels and every tree one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The CUDA kernels of Matrix-Tree, run on the CPU, against the CPU's own kernels, enumeration and finite differences."""
+"""The CUDA kernels of Matrix-Tree, run on the CPU, against the CPU's own kernels, enumeration and finite
+differences."""
 
 from __future__ import annotations
 
@@ -215,7 +216,8 @@ def test_derivatives_are_those_of_finite_differences(
 
 @Root
 def test_derivatives_at_a_large_spread(single_root: bool) -> None:
-    """Scores times 200: the slope in the direction of one arc is that of the sums with it weighted a little more."""
+    """Scores times 200: the slope in the direction of one arc is that of the sums with it weighted a little
+    more."""
     rng = np.random.default_rng(8)
     scores = random_scores(rng, 5, spread=200.0)
     batch = crossing([scores], single_root=single_root)

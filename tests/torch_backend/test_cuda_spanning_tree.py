@@ -1,4 +1,5 @@
-"""The CUDA kernels of the maximum spanning tree, run on the CPU, against the CPU's own kernels and enumeration."""
+"""The CUDA kernels of the maximum spanning tree, run on the CPU, against the CPU's own kernels and
+enumeration."""
 
 from __future__ import annotations
 

@@ -39,7 +39,8 @@ def test_samples_pass_a_chi_squared_test(single_root: bool, holes: float) -> Non
 @Root
 @pytest.mark.parametrize("stuck", [8.0, 60.0, 900.0])
 def test_words_that_prefer_each_other_do_not_stop_it(single_root: bool, stuck: float) -> None:
-    """The walk would leave words 1 and 2 (and 3 and 4) once in exp(stuck) steps; the distribution is the same."""
+    """The walk would leave words 1 and 2 (and 3 and 4) once in exp(stuck) steps; the distribution is the
+    same."""
     sentences = [random_scores(np.random.default_rng(8), n) for n in (4, 5)]
     for scores in sentences:
         for one, other in ((1, 2), (3, 4)):

@@ -1,4 +1,5 @@
-"""The short way of a call from the user's tensor to the kernels: taken where torch has nothing to see, and never seen itself."""
+"""The short way of a call from the user's tensor to the kernels: taken where torch has nothing to see, and
+never seen itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Derivatives of everything that has them, against finite differences: once and twice, with padding, holes, labels, partial trees."""
+"""Derivatives of everything that has them, against finite differences: once and twice, with padding, holes,
+labels, partial trees."""
 
 from __future__ import annotations
 

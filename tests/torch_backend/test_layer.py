@@ -119,7 +119,8 @@ def test_sentences_of_all_lengths_and_garbage_in_the_padding(device) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 def test_other_types(device, dtype) -> None:
-    """Computed in float32 at least: the same as float64 of the same numbers; gradients come back in the type of the scores."""
+    """Computed in float32 at least: the same as float64 of the same numbers; gradients come back in the type
+    of the scores."""
     scores = (3 * scores_of(device, 2, 2, 5, 5)).to(dtype).requires_grad_()
     trees = TreeCRF(scores, [4, 3], labels=2, **ONE)
     exact = TreeCRF(scores.detach().double(), [4, 3], labels=2, **ONE)
@@ -223,7 +224,8 @@ def test_seeds(device) -> None:
 
 
 def test_labels_of_samples(device) -> None:
-    """One word, three labels: 6,000 draws are no further from the probabilities than five standard deviations."""
+    """One word, three labels: 6,000 draws are no further from the probabilities than five standard
+    deviations."""
     scores = torch.tensor([2.0, 0.0, -1.0], device=device)[:, None, None].expand(3, 2, 2)
     drawn = TreeCRF(scores, labels=3, **ONE).sample((6000,), torch.Generator().manual_seed(1))
     shares = torch.bincount(drawn.labels[:, 1], minlength=3) / 6000

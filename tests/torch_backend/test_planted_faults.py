@@ -70,35 +70,46 @@ def latent(device: torch.device) -> None:
 
 
 FAULTS = [
-    Fault("operators._Marginals.backward", "of_log_z[:, None, None] * arcs", "-of_log_z[:, None, None] * arcs", derivative("log_partition")),
+    Fault("operators._Marginals.backward", "of_log_z[:, None, None] * arcs", "-of_log_z[:, None, None] * "
+        "arcs", derivative("log_partition")),
     Fault("operators._Marginals.backward", "gradient + step", "step", derivative("entropy")),
-    Fault("operators._MarginalsJvp.backward", "_MarginalsSecondDerivative.apply(direction, gradient, *parts)", "-_MarginalsSecondDerivative.apply(direction, gradient, *parts)", derivative("marginals")),
-    Fault("operators._MarginalsJvp.backward", "by_direction = _MarginalsJvp.apply(gradient, *parts)", "by_direction = 2 * _MarginalsJvp.apply(gradient, *parts)", derivative("entropy")),
-    Fault("label_sums.log_label_probs", "torch.where(below <= 0, below, MINUS_INFINITY)", "below", PADDED_GRADIENT),
+    Fault("operators._MarginalsJvp.backward", "_MarginalsSecondDerivative.apply(direction, gradient, "
+        "*parts)", "-_MarginalsSecondDerivative.apply(direction, gradient, *parts)", derivative("marginals")),
+    Fault("operators._MarginalsJvp.backward", "by_direction = _MarginalsJvp.apply(gradient, "
+        "*parts)", "by_direction = 2 * _MarginalsJvp.apply(gradient, *parts)", derivative("entropy")),
+    Fault("label_sums.log_label_probs", "torch.where(below <= 0, below, "
+        "MINUS_INFINITY)", "below", PADDED_GRADIENT),
     Fault("label_sums._LogSum.backward", "torch.softmax(scores, ctx.dim)", "torch.ones_like(scores)", lambda device: test_gradients.test_derivatives_of_losses(device, test_gradients.log_likelihood, None)),
-    Fault("label_sums._LogSum.backward", "log_label_probs(scores, total, ctx.dim).exp()", "torch.ones_like(scores)", lambda device: test_gradients.test_derivatives_of_losses(device, test_gradients.log_likelihood, None)),
+    Fault("label_sums._LogSum.backward", "log_label_probs(scores, total, "
+        "ctx.dim).exp()", "torch.ones_like(scores)", lambda device: test_gradients.test_derivatives_of_losses(device, test_gradients.log_likelihood, None)),
     Fault("label_sums.weighted", "torch.where(weights > 0, values, 0.0)", "values", LABELLED),
     Fault("label_sums.group_states", "MINUS_INFINITY", "0.0", latent),
     Fault("distribution._expected", "torch.where(counted, values, 0.0)", "values", PADDING),
     Fault("distribution.TreeCRF.entropy", "-weighted(", "weighted(", LABELLED),
     Fault("distribution.TreeCRF.kl", "q.wide_log_partition() - log_z", "log_z - q.wide_log_partition()", KL),
-    Fault("distribution.TreeCRF.kl", "torch.where(ruled_out.flatten(1).any(1), INFINITY, total.clamp(min=0.0))", "total.clamp(min=0.0)", KL),
-    Fault("distribution.TreeCRF.kl", "ruled_out | ((arcs > 0) & label_out.any(dim))", "ruled_out", LABELLED_KL),
+    Fault("distribution.TreeCRF.kl", "torch.where(ruled_out.flatten(1).any(1), INFINITY, "
+        "total.clamp(min=0.0))", "total.clamp(min=0.0)", KL),
+    Fault("distribution.TreeCRF.kl", "ruled_out | ((arcs > 0) & "
+        "label_out.any(dim))", "ruled_out", LABELLED_KL),
     Fault("distribution.TreeCRF.minimum_risk", "self._scores.marginals()", "self._scores.best_arcs", contract(test_contract.test_minimum_risk_where_it_is_not_the_best_tree)),
     Fault("distribution.TreeCRF.minimum_labelled_risk", "gains = batch.marginals() *", "gains =", LABELLED),
     Fault("distribution.TreeCRF._trees", "scores - noise.log()", "scores", SAMPLES),
     Fault("distribution.TreeCRF._trees", "scores - noise.log()", "scores + noise.log()", test_layer.test_labels_of_samples),
-    Fault("score_tensors.ScoreTensors.log_weights", "operators.are_trees(heads, self.lengths, self.trees)", "(heads > -2).all(-1)", contract(test_contract.test_a_tree_of_another_class_has_probability_zero)),
+    Fault("score_tensors.ScoreTensors.log_weights", "operators.are_trees(heads, self.lengths, "
+        "self.trees)", "(heads > -2).all(-1)", contract(test_contract.test_a_tree_of_another_class_has_probability_zero)),
     Fault("score_tensors.ScoreTensors.log_weights", "if self.spans:", "if False:", lambda device: test_contract.test_every_operation_under_constraints(partial(TensorTrees, device=device), projective=True, single_root=True)),
     Fault("score_tensors.ScoreTensors.known_arcs", "(heads[:, :, None] < 0) |", "", ENUMERATION),
-    Fault("score_tensors.ScoreTensors.known_arcs", "codes.transpose(1, 2)[:, None]", "codes.transpose(1, 2)[:, None].flip(2)", LABELS_LAST),
-    Fault("score_tensors.ScoreTensors.tree_arcs", "at = codes * self.size**2 + arc", "at = codes * self.size + arc", LABELLED),
+    Fault("score_tensors.ScoreTensors.known_arcs", "codes.transpose(1, 2)[:, None]", "codes.transpose(1, "
+        "2)[:, None].flip(2)", LABELS_LAST),
+    Fault("score_tensors.ScoreTensors.tree_arcs", "at = codes * self.size**2 + arc", "at = codes * self.size "
+        "+ arc", LABELLED),
     Fault("score_tensors.ScoreTensors.tree_arcs", "if with_all:", "if False:", loss("likelihood", -3)),
     Fault("score_tensors.ScoreTensors._wide", "(self.arcs.double(), \"wide sums\")", "(self.arcs, \"sums\")", PRECISION),
     Fault("constraint_masks.apply_constraints", "~mask", "mask", CONSTRAINED),
     Fault("constraint_masks._mask", "tensor.permute(0, 2, 3, 1)", "tensor.permute(0, 3, 2, 1)", test_layer.test_masks),
     Fault("losses._Gold.with_costs", "values = values + (wrong", "values = values + 0 * (wrong", loss("softmax-margin", -3)),
-    Fault("losses._Gold.with_costs", "(is_known & (self.heads.transpose(1, 2) != rows))", "(self.heads.transpose(1, 2) != rows)", loss("hinge")),
+    Fault("losses._Gold.with_costs", "(is_known & (self.heads.transpose(1, 2) != "
+        "rows))", "(self.heads.transpose(1, 2) != rows)", loss("hinge")),
     Fault("losses._Gold.with_costs", "(is_known & (of_word >= 0) &", "((of_word >= 0) &", loss("softmax-margin", -1)),
     Fault("losses._Gold.loss", "torch.where(impossible, INFINITY, margin)", "margin", no_tree("hinge")),
     Fault("losses._Gold.best_gold_score", "self.heads, self.labels)[:, 0]", "self.heads, None)[:, 0]", loss("hinge", -3)),

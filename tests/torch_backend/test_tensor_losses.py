@@ -78,7 +78,8 @@ def test_they_are_the_native_ones(device, projective, single_root, loss, label_d
 @Losses
 @pytest.mark.parametrize("known", GOLD)
 def test_latent_states_by_enumeration(device, projective, single_root, loss, known) -> None:
-    """Five states, two of them clusters of each of the first two labels: as if every labelled tree came in each of its clusters."""
+    """Five states, two of them clusters of each of the first two labels: as if every labelled tree came in
+    each of its clusters."""
     rng = np.random.default_rng(2)
     states = [0, 1, 2, 1, 0]
     scores = rng.normal(0, 1.5, (1, 5, 4, 4))

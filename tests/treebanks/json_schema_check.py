@@ -1,4 +1,5 @@
-"""A small checker of JSON Schema, for what ``json_schema()`` uses of it; a keyword that it does not know is an error."""
+"""A small checker of JSON Schema, for what ``json_schema()`` uses of it; a keyword that it does not know is
+an error."""
 
 import re
 from collections.abc import Iterator

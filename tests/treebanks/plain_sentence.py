@@ -1,4 +1,5 @@
-"""The slow twin of ``treebanks.edits``: a sentence as objects that point at each other, numbered only when it is written."""
+"""The slow twin of ``treebanks.edits``: a sentence as objects that point at each other, numbered only when it
+is written."""
 
 from __future__ import annotations
 
@@ -188,7 +189,8 @@ class Plain:
 
 
 def random_sentence(rng: random.Random) -> Plain:
-    """Words with a tree of which some arcs are open, multiword tokens, empty nodes, enhanced arcs, notes on everything."""
+    """Words with a tree of which some arcs are open, multiword tokens, empty nodes, enhanced arcs, notes on
+    everything."""
     words = [Node("".join(rng.choices("abcñ語", k=rng.randint(1, 3)))) for _ in range(rng.randint(2, 7))]
     order = rng.sample(words, len(words))
     for place, word in enumerate(order):

@@ -22,7 +22,8 @@ seeds = st.randoms(use_true_random=False)
 
 
 def file(*sentences: str) -> Treebank:
-    """Sentences as ``id: form/head/label form/head/label …``; without a name before the colon none has one."""
+    """Sentences as ``id: form/head/label form/head/label …``; without a name before the colon none has
+    one."""
     lines = []
     for text in sentences:
         name, _, words = text.partition(": ") if not text.startswith(": ") else ("", "", text[2:])
@@ -295,7 +296,8 @@ def test_choosing_b_everywhere_gives_b(random: Random) -> None:
     chosen = adjudicated(a, b, whole)
     if not SideBySide(a, b).moved and SideBySide(a, b).order == [(i, i) for i in range(len(b))]:
         assert chosen == b.data
-    # Of sentences without names it may be uncertain which is which, and A's order stays: but B's sentences they are.
+    # Of sentences without names it may be uncertain which is which, and A's order stays: but B's sentences
+    # they are.
     assert sorted(block.body for block in FileBlocks.of(chosen)) == sorted(
         block.body for block in FileBlocks.of(b.data)
     )

@@ -17,6 +17,7 @@ from treebanks.two_people import Person, copied, new_sentence, set_field, tokens
 
 ROW = "{}\t{}\t{}\t{}\t_\t_\t{}\t{}\t_\t{}\n"
 seeds = st.randoms(use_true_random=False)
+COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
 
 def sentence(*words: str, sent_id: str | None = None, comments: tuple[str, ...] = ()) -> str:
@@ -343,7 +344,8 @@ def test_merging_with_the_base_gives_the_other_side(random: Random) -> None:
 @settings(max_examples=200, deadline=None)
 @given(seeds, st.booleans())
 def test_a_change_far_away_changes_nothing_of_it(random: Random, first: bool) -> None:
-    """As the last test, but so that the whole merge is gone through: the other side changed another sentence."""
+    """As the last test, but so that the whole merge is gone through: the other side changed another
+    sentence."""
     base, mine, _ = versions(random, whole=True)
     newline = b"\r\n" if b"\r\n" in base else b"\n"
     far = YES.encode().replace(b"\n", newline)
@@ -391,10 +393,7 @@ def test_fields_are_merged_as_the_definition_says(random: Random) -> None:
         for got, was, ours, new in rows:
             for group in ((1,), (2,), (3,), (4,), (5,), (6, 7), (9,)):
                 w, m, t, g = ([row[c] for c in group] for row in (was, ours, new, got))
-                places = [
-                    f"{was[0]} {['id', 'form', 'lemma', 'upos', 'xpos', 'feats', 'head', 'deprel', 'deps', 'misc'][c]}"
-                    for c in group
-                ]
+                places = [f"{was[0]} {COLUMNS[c]}" for c in group]
                 conflict = [told[p].decode() if p in told else x for p, x in zip(places, m, strict=True)]
                 if any(p in told for p in places):
                     assert (g, conflict) == (m, t)

@@ -71,7 +71,8 @@ def test_nothing_to_count() -> None:
 
 @pytest.mark.treebanks
 def test_sizes_of_a_real_treebank(treebanks: Path) -> None:
-    """English-EWT dev has 2001 sentences of 25147 words; two roots occur in Danish-CDT (82 sentences in all parts)."""
+    """English-EWT dev has 2001 sentences of 25147 words; two roots occur in Danish-CDT (82 sentences in all
+    parts)."""
     english = statistics(treebanks / "English-EWT" / "dev.conllu.xz")
     assert (english.sentences, english.words) == (2001, 25147)
     danish = [statistics(treebanks / "Danish-CDT" / f"{part}.conllu.xz") for part in ("train", "dev", "test")]

@@ -29,8 +29,8 @@ def tokens(data: bytes) -> set[bytes]:
 
 
 def new_sentence(person: Person, *, named: bool, distinct: bool = False) -> Sentence:
-    """A sentence with a random tree, perhaps a multiword token and an empty node. ``distinct``: no word is there twice, so that it is
-    certain which is which whatever is changed."""
+    """A sentence with a random tree, perhaps a multiword token and an empty node. ``distinct``: no word is
+    there twice, so that it is certain which is which whatever is changed."""
     n = person.random.randint(1, 5)
     order = person.random.sample(range(1, n + 1), n)
     heads = {word: person.random.choice(order[:at]) if at else 0 for at, word in enumerate(order)}

@@ -87,7 +87,8 @@ def test_a_batch_is_its_trees_one_by_one(trees: list[list[int]]) -> None:
     "n, every, projective", [(1, 1, 1), (2, 2, 2), (3, 9, 7), (4, 64, 30), (5, 625, 143)]
 )
 def test_known_counts(n: int, every: int, projective: int) -> None:
-    """n^(n-1) rooted labelled trees; projective ones 1, 2, 7, 30, 143, … = C(3n-2, n-1) / n (OEIS A006013)."""
+    """n^(n-1) rooted labelled trees; projective ones 1, 2, 7, 30, 143, … = C(3n-2, n-1) / n (OEIS
+    A006013)."""
     trees = [Tree.from_heads(heads) for heads in all_trees(n)]
     assert len(trees) == every
     assert sum(map(is_projective, trees)) == projective

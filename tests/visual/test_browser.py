@@ -1,4 +1,5 @@
-"""Pages as a browser shows them: a screenshot in headless Chromium has words and arcs, in light and in dark mode."""
+"""Pages as a browser shows them: a screenshot in headless Chromium has words and arcs, in light and in dark
+mode."""
 
 import shutil
 import subprocess

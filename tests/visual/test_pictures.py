@@ -52,7 +52,8 @@ def shares(picture: np.ndarray) -> dict[str, float]:
 
 @pytest.mark.parametrize("picture", [svg(sentence()), *(p.read_text() for p in IMAGES)], ids=lambda p: p[-9:])
 def test_every_element_has_plain_colours(picture: str) -> None:
-    """Without its style sheet the picture is complete: what is drawn has a colour from the palette, its own or its group's."""
+    """Without its style sheet the picture is complete: what is drawn has a colour from the palette, its own
+    or its group's."""
     palette = {*LIGHT.values(), "none"}
 
     def check(element: ElementTree.Element, fill: str, stroke: str) -> int:

@@ -1,4 +1,5 @@
-"""A client that speaks ASGI to an application in this process: no socket, no library. The application runs in a thread of its own."""
+"""A client that speaks ASGI to an application in this process: no socket, no library. The application runs in
+a thread of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The container of ``arcwise serve``: what its Dockerfile says, and (``make test-long``) what its steps make, run without Docker."""
+"""The container of ``arcwise serve``: what its Dockerfile says, and (``make test-long``) what its steps make,
+run without Docker."""
 
 from __future__ import annotations
 
@@ -99,7 +100,8 @@ def _may_run_python(user: int) -> bool:
 
 
 def _serves(packages: Path) -> None:
-    """What was installed answers, with nothing but the standard library beside it, as a user without rights."""
+    """What was installed answers, with nothing but the standard library beside it, as a user without
+    rights."""
     for folder in (packages, *packages.parents):
         if os.geteuid() == 0 and folder.owner() == "root" and "pytest" in str(folder):
             folder.chmod(0o755)

@@ -1,4 +1,5 @@
-"""``/v1/parse``: input, options, constraints, what is refused; and the OpenAPI description, held against what the service does."""
+"""``/v1/parse``: input, options, constraints, what is refused; and the OpenAPI description, held against what
+the service does."""
 
 from __future__ import annotations
 
@@ -132,9 +133,11 @@ def test_a_parser_alone(service: Here) -> None:
     "values, told",
     [
         ({}, "body: found none of text, words, conllu, document, expected one of them"),
-        ({"text": "a", "words": []}, "body: found text and words of text, words, conllu, document, expected one of them"),
+        ({"text": "a", "words": []}, "body: found text and words of text, words, conllu, document, expected "
+            "one of them"),
         ({"text": 3}, "text: found 3, expected text"),
-        ({"text": "a", "modell": "en"}, "body: found the field 'modell', expected some of text, words, conllu"),
+        ({"text": "a", "modell": "en"}, "body: found the field 'modell', expected some of text, words, "
+            "conllu"),
         ({"text": "a", "model": "xx"}, "model: found 'xx', expected one of english-ewt-fast, graph"),
         ({"text": "a", "model": 7}, "model: found 7, expected text"),
         ({"text": "a", "k_best": 0}, "k_best: found 0, expected 1.."),
@@ -149,14 +152,18 @@ def test_a_parser_alone(service: Here) -> None:
         ({"words": "Birds sing"}, "words: found 'Birds sing', expected a list"),
         ({"words": [[]]}, "words[0]: found [], expected at least one"),
         ({"words": [["a", None]]}, "words[0][1]: found nothing, expected text"),
-        ({"words": [["a\tb"]]}, "sentence 1: found the word 'a\\tb', expected one without tabs and line breaks"),
+        ({"words": [["a\tb"]]}, "sentence 1: found the word 'a\\tb', expected one without tabs and line "
+            "breaks"),
         ({"words": [[""]]}, "sentence 1: found the word '', expected"),
         ({"conllu": "1\tx\n"}, "data:1"),
         ({"text": "a", "constraints": {}}, "constraints: found {}, expected a list"),
         ({"text": "a", "constraints": [3]}, "constraints[0]: found 3, expected an object"),
-        ({"text": "a", "constraints": [{"require": []}]}, "constraints[0]: found the field 'require', expected some of required"),
-        ({"text": "a", "constraints": [{"required": [[1]]}]}, "constraints[0].required: found [[1]], expected pairs of whole numbers"),
-        ({"text": "a", "constraints": [{"labels": {"x": "y"}}]}, "constraints[0].labels: found {'x': 'y'}, expected labels by the number"),
+        ({"text": "a", "constraints": [{"require": []}]}, "constraints[0]: found the field 'require', "
+            "expected some of required"),
+        ({"text": "a", "constraints": [{"required": [[1]]}]}, "constraints[0].required: found [[1]], "
+            "expected pairs of whole numbers"),
+        ({"text": "a", "constraints": [{"labels": {"x": "y"}}]}, "constraints[0].labels: found {'x': 'y'}, "
+            "expected labels by the number"),
         ({"text": "a", "constraints": [{"roots": 1}]}, "constraints[0].roots: found 1, expected a list"),
     ],
 )  # fmt: skip
@@ -243,7 +250,8 @@ def test_an_address_that_is_not_there(service: Here) -> None:
 
 
 def test_the_description_is_whole(described: dict[str, Any]) -> None:
-    """Every reference leads somewhere, every operation has a name of its own; and the official checker, where it is there, agrees."""
+    """Every reference leads somewhere, every operation has a name of its own; and the official checker, where
+    it is there, agrees."""
     text = json.dumps(described)
     schemas = described["components"]["schemas"]
     for reference in {part.split('"')[0] for part in text.split('"$ref": "')[1:]}:
@@ -299,7 +307,10 @@ def test_answers_are_as_described(service: Here, described: dict[str, Any], valu
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 4) | st.floats() | st.text("ab\t\n\u0000é", max_size=4),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["required", "labels", "1", "roots"]), inner, max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["required", "labels", "1", "roots"]), inner, max_size=2)
+    ),
     max_leaves=6,
 )  # fmt: skip
 

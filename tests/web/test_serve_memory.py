@@ -1,4 +1,5 @@
-"""Memory of a service: large pieces have pages of their own, whatever was freed before, and empty pages go back to the system."""
+"""Memory of a service: large pieces have pages of their own, whatever was freed before, and empty pages go
+back to the system."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ pytestmark = [
 
 
 def test_empty_pages_are_given_back() -> None:
-    """Of many small pieces every hundredth is kept: the pages between them are empty, and stay the process's own until they are given back."""
+    """Of many small pieces every hundredth is kept: the pages between them are empty, and stay the process's
+    own until they are given back."""
     code = """
 import ctypes, re
 from pathlib import Path

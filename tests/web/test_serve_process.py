@@ -59,7 +59,8 @@ def metric(service: Process, name: str) -> int:
 
 
 class Load:
-    """Clients that ask again and again on connections that stay open; a connection that was lost is opened again."""
+    """Clients that ask again and again on connections that stay open; a connection that was lost is opened
+    again."""
 
     def __init__(self, service: Process, clients: int) -> None:
         self.service = service
@@ -126,7 +127,8 @@ def test_a_killed_worker_is_started_again_and_no_other_request_is_lost(service: 
         time.sleep(SECONDS / 2)
     assert set(load.answers) == {200}
     assert len(load.answers) > CONNECTIONS
-    # What the killed worker was answering is lost, once for each of its connections, at that moment and at no other.
+    # What the killed worker was answering is lost, once for each of its connections, at that moment and at no
+    # other.
     assert all(at - 0.1 <= when <= at + 5 for when, _ in load.lost)
     assert {port for _, port in load.lost} <= connected
     assert len(load.lost) <= len(connected)
@@ -207,7 +209,9 @@ def test_a_signal_ends_it_quietly(number: int) -> None:
 def test_slow_clients_do_not_keep_others_waiting(service: Process) -> None:
     """Requests that come byte by byte, and answers that nobody reads."""
     body = urlencode({"data": " ".join([TEXT] * 60), **ALL}).encode()
-    head = f"POST /process HTTP/1.1\r\nHost: x\r\nContent-Type: {FORM}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    head = (
+        f"POST /process HTTP/1.1\r\nHost: x\r\nContent-Type: {FORM}\r\nContent-Length: {len(body)}\r\n\r\n"
+    ).encode()
     with contextlib.ExitStack() as stack:
         slow = [
             stack.enter_context(socket.create_connection(service.socket_place)) for _ in range(CONNECTIONS)
@@ -234,7 +238,8 @@ def hasty() -> Iterator[Process]:
 def test_a_body_that_comes_too_slowly_is_refused(hasty: Process) -> None:
     with socket.create_connection(hasty.socket_place) as own:
         own.sendall(
-            f"POST /process HTTP/1.1\r\nHost: x\r\nContent-Type: {FORM}\r\nContent-Length: 1000\r\n\r\n".encode()
+            f"POST /process HTTP/1.1\r\nHost: x\r\nContent-Type: {FORM}\r\nContent-Length: "
+            f"1000\r\n\r\n".encode()
         )
         own.settimeout(0.2)
         for _ in range(100):  # a byte each fifth of a second
@@ -310,8 +315,10 @@ def test_broken_utf8_is_told_and_does_no_harm(service: Process) -> None:
         ("/process", FORM, b"data=\xc3(", b"body: found byte 0xc3 at offset 5, expected UTF-8"),
         ("/process", FORM, b"data=%c3(", b"body: found byte 0xc3 at offset 0, expected UTF-8"),
         ("/process?data=%c3(", "", b"", b"address: found byte 0xc3 at offset 0, expected UTF-8"),
-        ("/process", "multipart/form-data; boundary=x", parts, b"data: found byte 0xc3 at offset 0, expected UTF-8"),
-        ("/v1/parse", "application/json", b'{"text": "\xc3("}', b"body: found byte 0xc3 at offset 10, expected UTF-8"),
+        ("/process", "multipart/form-data; boundary=x", parts, b"data: found byte 0xc3 at offset 0, expected "
+            b"UTF-8"),
+        ("/v1/parse", "application/json", b'{"text": "\xc3("}', b"body: found byte 0xc3 at offset 10, "
+            b"expected UTF-8"),
     ):  # fmt: skip
         answer = service.ask("POST", target, headers={"Content-Type": kind}, body=body)
         assert (answer.status, told in answer.body) == (400, True), (target, answer.text)
@@ -327,7 +334,8 @@ def test_a_large_body_is_refused_and_not_kept(service: Process) -> None:
     piece = b"x" * 2**20
     with socket.create_connection(service.socket_place) as own:
         own.sendall(
-            f"POST /process HTTP/1.1\r\nHost: x\r\nContent-Type: {FORM}\r\nContent-Length: {MEGABYTES * 2**20}\r\n\r\n".encode()
+            f"POST /process HTTP/1.1\r\nHost: x\r\nContent-Type: {FORM}\r\nContent-Length: "
+            f"{MEGABYTES * 2**20}\r\n\r\n".encode()
         )
         with contextlib.suppress(OSError):  # closed by the server at last
             for _ in range(MEGABYTES):
@@ -371,9 +379,11 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
     "arguments, told",
     [
         (["--model", "nothing"], "nothing: no such model file or shipped model"),
-        (["--model", "a=en-fast", "--model", "a=en-fast"], "--model: found the name 'a' twice, expected different names"),
+        (["--model", "a=en-fast", "--model", "a=en-fast"], "--model: found the name 'a' twice, expected "
+            "different names"),
         (["--max-words", "0"], "--max-words: found 0, expected 1..1000000"),
-        (["--host", "no.such.host.invalid"], "--host: found 'no.such.host.invalid', expected an address of this machine"),
+        (["--host", "no.such.host.invalid"], "--host: found 'no.such.host.invalid', expected an address of "
+            "this machine"),
     ],
 )  # fmt: skip
 def test_bad_arguments(arguments: list[str], told: str) -> None:

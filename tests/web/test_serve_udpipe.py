@@ -78,7 +78,8 @@ def test_by_address_by_form_and_by_file(service: Here) -> None:
     by_address = service.get("/process?tokenizer&tagger=&parser=&data=Birds%20sing%20caf%C3%A9.")
     by_form = service.process(data="Birds sing café.", **ALL)
     body = (
-        b'--x\r\nContent-Disposition: form-data; name="data"; filename="a.txt"\r\nContent-Type: text/plain\r\n\r\n'
+        b'--x\r\nContent-Disposition: form-data; name="data"; filename="a.txt"\r\nContent-Type: '
+        b"text/plain\r\n\r\n"
         + "Birds sing café.".encode()
         + b"".join(
             b'\r\n--x\r\nContent-Disposition: form-data; name="%s"\r\n\r\n' % name.encode() for name in ALL
@@ -100,12 +101,14 @@ def test_by_address_by_form_and_by_file(service: Here) -> None:
 
 
 def test_as_the_client_of_udpipe_2_sends_it(service: Here) -> None:
-    """``udpipe2_client.py --tokenizer= --tagger= --parser=``: a boundary in quotes, three headers a part, nothing for what is not said."""
+    """``udpipe2_client.py --tokenizer= --tagger= --parser=``: a boundary in quotes, three headers a part,
+    nothing for what is not said."""
     boundary = "a9f3" * 12
     parts = []
     for name, value in {"input": "conllu", "output": "conllu", "data": TEXT + " Ü\n", **ALL}.items():
         parts += [
-            f"--{boundary}", f'Content-Disposition: form-data; name="{name}"', "Content-Transfer-Encoding: 8bit",
+            f"--{boundary}", f'Content-Disposition: form-data; '
+                f'name="{name}"', "Content-Transfer-Encoding: 8bit",
             "Content-Type: text/plain; charset=utf-8", "", value,
         ]  # fmt: skip
     body = "\r\n".join([*parts, f"--{boundary}--", ""]).encode()
@@ -126,8 +129,8 @@ def test_what_clients_of_udpipe_send_besides_changes_nothing(service: Here) -> N
     """Options that its models understand, and parameters that nobody does, as its services take them."""
     plain = service.process(data=TEXT, **ALL)
     more = service.process(
-        data=TEXT, tokenizer="joint_with_parsing;joint_max_sentence_len=20", tagger="default", parser="beam_search=5",
-        input="conllu", output="conllu=v2", trace="yes",
+        data=TEXT, tokenizer="joint_with_parsing;joint_max_sentence_len=20", tagger="default",
+        parser="beam_search=5", input="conllu", output="conllu=v2", trace="yes",
     )  # fmt: skip
     assert (more.status, more.body) == (plain.status, plain.body)
 
@@ -223,10 +226,12 @@ def test_a_parser_without_a_tokenizer(service: Here) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", "english-ewt-fast", "english-ewt", "english", "English", "english-ewt-ud-2.12-230717", "english-gum"],
+    ["", "english-ewt-fast", "english-ewt", "english", "English", "english-ewt-ud-2.12-230717",
+     "english-gum"],
 )  # fmt: skip
 def test_names_of_a_model(service: Here, name: str) -> None:
-    """Whole, cut, by language; and the names that UDPipe's models of the language have. The answer says which model it is from."""
+    """Whole, cut, by language; and the names that UDPipe's models of the language have. The answer says which
+    model it is from."""
     assert service.process(data=ROWS, model=name).json()["model"] == "english-ewt-fast"
 
 
@@ -337,9 +342,12 @@ def test_plain_text_comes_back(service: Here, text: str) -> None:
     [
         ({"tagger": ""}, "parameters: 'data' is missing"),
         ({"data": "x", "model": "czech"}, "model: found 'czech', expected one of english-ewt-fast, graph"),
-        ({"data": "x", "model": "czech-pdt-ud-2.12-230717"}, "model: found 'czech-pdt-ud-2.12-230717', expected one of english-ewt-fast, graph"),
-        ({"data": "x", "input": "epe"}, "input: found 'epe', expected one of conllu, horizontal, vertical, generic_tokenizer"),
-        ({"data": "x", "output": "tei"}, "output: found 'tei', expected one of conllu, horizontal, vertical, plaintext, matxin, epe"),
+        ({"data": "x", "model": "czech-pdt-ud-2.12-230717"}, "model: found 'czech-pdt-ud-2.12-230717', "
+            "expected one of english-ewt-fast, graph"),
+        ({"data": "x", "input": "epe"}, "input: found 'epe', expected one of conllu, horizontal, vertical, "
+            "generic_tokenizer"),
+        ({"data": "x", "output": "tei"}, "output: found 'tei', expected one of conllu, horizontal, vertical, "
+            "plaintext, matxin, epe"),
         ({"data": "no conllu at all"}, "data:1"),
     ],
 )  # fmt: skip
@@ -393,7 +401,8 @@ def test_another_type(service: Here) -> None:
 def test_forms_with_files_as_python_writes_them(fields: dict[str, str]) -> None:
     boundary = "b0undary"
     parts = [
-        f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n'.encode() + value.encode("utf-8", "replace") + b"\r\n"
+        f'--{boundary}\r\nContent-Disposition: form-data; '
+            f'name="{name}"\r\n\r\n'.encode() + value.encode("utf-8", "replace") + b"\r\n"
         for name, value in fields.items()
     ]  # fmt: skip
     body = b"".join(parts) + f"--{boundary}--\r\n".encode()

@@ -96,7 +96,8 @@ def test_an_interrupted_training_is_resumed_to_the_same_bytes(
     assert train(folder) == 2
     told = capsys.readouterr().err
     assert told == (
-        f"arcwise: {folder / 'm.arcwise'}.checkpoint: a training was interrupted; continue it with --resume, or delete the file\n"
+        f"arcwise: {folder / 'm.arcwise'}.checkpoint: a training was interrupted; continue it with --resume, "
+        f"or delete the file\n"
     )
     assert train(folder, "--resume", "--seed", "9") == 2
     assert "belongs to a training with other options or data" in capsys.readouterr().err

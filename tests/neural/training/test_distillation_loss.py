@@ -1,4 +1,5 @@
-"""A neural student: its loss against the definition, tree by tree, and its training against that without a teacher."""
+"""A neural student: its loss against the definition, tree by tree, and its training against that without a
+teacher."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ OPTIONS: dict[str, Any] = SMALL | {
 
 
 def teacher_of(tiny: Tiny, seed: int = 3) -> list[tuple[list[float], list[Any], np.ndarray]]:
-    """Of each sentence the probabilities of all trees by random scores, the trees, and P(label | arc) (n+1, n+1, L)."""
+    """Of each sentence the probabilities of all trees by random scores, the trees, and P(label | arc) (n+1,
+    n+1, L)."""
     draw = np.random.default_rng(seed)
     found = []
     for n in tiny.data.lengths.tolist():

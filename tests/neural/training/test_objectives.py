@@ -1,4 +1,5 @@
-"""What training makes small, against the definitions: sums over all trees, one by one, of scores made by the slow twin of the network."""
+"""What training makes small, against the definitions: sums over all trees, one by one, of scores made by the
+slow twin of the network."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ Networks = pytest.mark.parametrize("options", NETWORKS.values(), ids=NETWORKS)
 
 
 def by_definition(tiny: Tiny) -> np.ndarray:
-    """The loss of each sentence: of all trees, their costs added, less that of those that agree with what is known."""
+    """The loss of each sentence: of all trees, their costs added, less that of those that agree with what is
+    known."""
     found, starts = [], tiny.treebank.sentence_words
     labels = [
         tiny.labels.index(name) if name in tiny.labels else -1 for name in tiny.treebank.column("deprel")

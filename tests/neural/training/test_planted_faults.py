@@ -34,7 +34,8 @@ CLASS = {"projective": False, "single_root": True}
 
 @dataclass(frozen=True)
 class Fault:
-    """In the one function of arcwise.neural that has ``old`` it is replaced by ``new``; the check must then fail."""
+    """In the one function of arcwise.neural that has ``old`` it is replaced by ``new``; the check must then
+    fail."""
 
     old: str
     new: str
@@ -121,18 +122,22 @@ ENSEMBLE = test_training.test_an_ensemble_is_its_members_with_seeds_one_after_th
 SEEN = test_training.test_a_network_sees_other_tags_than_those_that_it_learns
 
 FAULTS = [
-    Fault("_label_loss(network, hidden, heads, labels)", "_label_loss(network, hidden, heads.roll(1, 1), labels)", short()),
+    Fault("_label_loss(network, hidden, heads, "
+        "labels)", "_label_loss(network, hidden, heads.roll(1, 1), labels)", short()),
     Fault("(labels >= 0) & (heads >= 0)", "labels >= 0", losses("head-by-head")),
     Fault("-torch.where(heads >= 0, found, 0.0)", "-torch.where(heads >= -1, found, 0.0)", losses("head-by-head")),
     Fault("outside[:, :, None] | torch.eye(", "outside[:, :, None] & torch.eye(", padding),
     Fault("or not data.heads_with_labels)", ")", losses()),
     Fault("// network.shape.clusters", "% network.shape.labels", losses("softmax-margin", clusters=2)),
-    Fault("self.shape.labels, self.shape.clusters).logsumexp(-1)", "self.shape.labels, self.shape.clusters).amax(-1)", short(clusters=2)),
+    Fault("self.shape.labels, "
+        "self.shape.clusters).logsumexp(-1)", "self.shape.labels, "
+            "self.shape.clusters).amax(-1)", short(clusters=2)),
     Fault('"single_root": config.single_root', '"single_root": not config.single_root', losses("hinge")),
     Fault('"projective": config.projective', '"projective": not config.projective', losses("softmax-margin")),
     Fault("+ self.label_bias)[:, :, None]", ")[:, :, None]", native()),
     Fault("+ (hidden.arc_heads @ self.arc_head)[:, :, None]", "", native()),
-    Fault("linear(hidden.arc_heads, self.arc_product.t())", "linear(hidden.arc_heads, self.arc_product)", native()),
+    Fault("linear(hidden.arc_heads, "
+        "self.arc_product.t())", "linear(hidden.arc_heads, self.arc_product)", native()),
     Fault("(dependents @ self.label_dependent.t())[:, None]", "0.0", native()),
     Fault("chosen @ self.label_head.t() + ", "", chosen_heads),
     Fault(" + hidden.label_dependents @ self.label_dependent.t()", "", chosen_heads),
@@ -143,7 +148,8 @@ FAULTS = [
     Fault("sum(parts[1:], parts[0])", "parts[-1]", test_network.test_weights_are_loaded_and_told_as_they_were),
     Fault("& (codes != ROOT)", "", ROOTS),
     Fault("/ kept)[batch.sentence]", ")[batch.sentence]", DROPS),
-    Fault("torch.rand(batch.size, rows.shape[-1], device=rows.device) < kept", "torch.rand(batch.size, 1, device=rows.device) < kept", DROPS),
+    Fault("torch.rand(batch.size, rows.shape[-1], device=rows.device) < "
+        "kept", "torch.rand(batch.size, 1, device=rows.device) < kept", DROPS),
     Fault("ignore_index=-1", "ignore_index=0", test_objectives.test_tag_losses_are_cross_entropies),
     Fault("self._averages, self._parameters, 1 - decay", "self._averages, self._parameters, decay", AVERAGES),
     Fault("self.step += 1", "pass", RATE),
@@ -154,15 +160,20 @@ FAULTS = [
     Fault('torch.set_rng_state(torch.from_numpy(np.array(state["random.cpu"])))', "pass", RESUMED),
     Fault("if states > 1:", "if False:", best_trees),
     Fault("(True, False) if minimum_risk else (False,)", "(False,)", least_risk),
-    Fault("torch.where(of_trees.isfinite(), of_trees, 0.0).sum()", "of_trees.sum()", test_trainer.test_sentences_that_no_tree_fits_do_not_spoil_the_others),
+    Fault("torch.where(of_trees.isfinite(), of_trees, "
+        "0.0).sum()", "of_trees.sum()", test_trainer.test_sentences_that_no_tree_fits_do_not_spoil_the_others),
     Fault('("label.", temperatures.labels)', '("label.", temperatures.heads)', temperatures),
-    Fault("and values.dtype != np.int8", "and not name.endswith('product.scale') and values.dtype != np.int8", byte_temperatures),
+    Fault("and values.dtype != np.int8", "and not name.endswith('product.scale') and values.dtype != "
+        "np.int8", byte_temperatures),
     Fault("first += taken", "first += taken + 1", batches),
     Fault("seed=self.config.seed + number", "seed=self.config.seed", ENSEMBLE),
-    Fault("learner.run(None, progress, epochs=chosen.epoch, engine=engine)", "learner.run(None, progress, engine=engine)", folds),
-    Fault("predicted_tags = predicted_tags or PredictedTags(train)", "predicted_tags = PredictedTags(train)", SEEN),
+    Fault("learner.run(None, progress, epochs=chosen.epoch, "
+        "engine=engine)", "learner.run(None, progress, engine=engine)", folds),
+    Fault("predicted_tags = predicted_tags or "
+        "PredictedTags(train)", "predicted_tags = PredictedTags(train)", SEEN),
     Fault("[self.file.best[number] for number", "[self.file.best[self.member] for number", ended),
-    Fault("dev_data = dev.data if isinstance(dev, Treebank) else str(dev).encode()", "dev_data = b''", refused(small_treebank())),
+    Fault("dev_data = dev.data if isinstance(dev, Treebank) else "
+        "str(dev).encode()", "dev_data = b''", refused(small_treebank())),
     Fault("repr(self._portable_config).encode()", "b''", refused(seed=2)),
 ]  # fmt: skip
 

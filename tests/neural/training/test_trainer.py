@@ -1,4 +1,5 @@
-"""The trainer step by step: averaged weights, learning rate, what it tells to go on from, and the parse of development data."""
+"""The trainer step by step: averaged weights, learning rate, what it tells to go on from, and the parse of
+development data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Training from treebank to parser: seeds, ensembles, folds, Ctrl-C, and going on after a kill, to the bit."""
+"""Training from treebank to parser: seeds, ensembles, folds, Ctrl-C, and going on after a kill, to the
+bit."""
 
 from __future__ import annotations
 
@@ -88,8 +89,8 @@ def test_folds_are_the_same_in_processes() -> None:
 @pytest.mark.slow
 def test_it_learns_a_small_treebank_by_heart_and_from_partial_trees_too() -> None:
     quick: dict[str, Any] = {
-        "epochs": 60, "learning_rate": 0.02, "hidden": 16, "dropout": 0.0, "word_dropout": 0.0, "affix_dropout": 0.0,
-        "tag_dropout": 0.0, "average": 0.9,
+        "epochs": 60, "learning_rate": 0.02, "hidden": 16, "dropout": 0.0, "word_dropout": 0.0,
+        "affix_dropout": 0.0, "tag_dropout": 0.0, "average": 0.9,
     }  # fmt: skip
     for objective in ("likelihood", "softmax-margin", "hinge", "head-by-head"):
         gold = small_treebank(crossing=True)
@@ -114,7 +115,8 @@ def test_development_data_choose_decoder_and_temperatures() -> None:
 
 
 def test_folds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Networks of the folds tell epoch and temperatures; the last one learns from everything, so many epochs, as if alone."""
+    """Networks of the folds tell epoch and temperatures; the last one learns from everything, so many epochs,
+    as if alone."""
     lines: list[str] = []
     progress = Progress(shown=False)
     monkeypatch.setattr(progress, "say", lines.append)
@@ -192,7 +194,8 @@ def killed(path: Path, network: int, epoch: int, often: float, options: dict[str
         "from contracts.small_treebank import small_treebank\n"
         "import arcwise.neural.checkpoint as checkpoint\n"
         f"checkpoint.OFTEN = {often}\n"
-        f"train(None, small_treebank() if {dev} else None, progress=Killed({network}, {epoch}), checkpoint={str(path)!r}, **{options!r})\n"
+        f"train(None, small_treebank() if {dev} else None, progress=Killed({network}, {epoch}), "
+        f"checkpoint={str(path)!r}, **{options!r})\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
@@ -224,7 +227,8 @@ def test_a_killed_training_goes_on_to_the_same_model(
 def test_networks_that_ended_between_two_writings_are_not_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first network is written after its first epoch alone, patience ends it later, then the second one is written."""
+    """The first network is written after its first epoch alone, patience ends it later, then the second one
+    is written."""
     options: dict[str, Any] = {"ensemble": 2, "patience": 2, "learning_rate": 1e-9}
     often = iter([1000.0] * 3 + [0.0] * 100)
 

@@ -1,4 +1,5 @@
-"""Small networks and data for the tests of training: everything in float64, so that definitions can be compared closely."""
+"""Small networks and data for the tests of training: everything in float64, so that definitions can be
+compared closely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A fixed treebank and queries with every property, every sign of comparison and every relation in every place where it may stand."""
+"""A fixed treebank and queries with every property, every sign of comparison and every relation in every
+place where it may stand."""
 
 from __future__ import annotations
 
@@ -103,7 +104,8 @@ def relation_queries(r: Said, test: Said) -> list[SlowQuery]:
         SlowQuery(f"@a; @b[{test.text}]; @a !{r.text} @b", SlowPattern(named, [("a", not_related, "b")]), [], []),
         SlowQuery(f"without [] {r.text} {test.text}", SlowPattern(), [pair], []),
         SlowQuery(f"@a; without @a {r.text} @b[{test.text}]", SlowPattern({"a": []}), [both], []),
-        SlowQuery(f"@a .. @b; without @a {r.text} @b[{test.text}]", SlowPattern({"a": [], "b": []}, [("a", relation(".."), "b")]), [both], []),
+        SlowQuery(f"@a .. @b; without @a {r.text} "
+            f"@b[{test.text}]", SlowPattern({"a": [], "b": []}, [("a", relation(".."), "b")]), [both], []),
     ]  # fmt: skip
 
 

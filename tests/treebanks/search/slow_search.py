@@ -1,5 +1,6 @@
-"""The meaning of the query language, read directly from its page (docs/reference/search.md): one sentence at a time, all choices of
-words tried. Nothing of ``arcwise.treebanks.search`` is used. A query comes as a text together with what it means.
+"""The meaning of the query language, read directly from its page (docs/reference/search.md): one sentence at
+a time, all choices of words tried. Nothing of ``arcwise.treebanks.search`` is used. A query comes as a text
+together with what it means.
 """
 
 from __future__ import annotations
@@ -153,12 +154,14 @@ UPOS, LABELS, LEMMAS, FEATS = (
 )
 MISC = ("_", "P=0.25", "P=0.75|SpaceAfter=No", "P=x")
 TEXTS: dict[str, tuple[str, ...]] = {
-    "upos": UPOS, "lemma": LEMMAS, "form": ("a", "b", ";"), "deprel": LABELS, "udeprel": ("nsubj", "obj"), "feats": FEATS,
-    "feats.Case": ("Acc", "Nom", "_"), "feats.Number": ("Sing", "_"), "misc.P": ("0.25", "0.75", "_"), "projective": ("yes", "no"),
+    "upos": UPOS, "lemma": LEMMAS, "form": ("a", "b", ";"), "deprel": LABELS, "udeprel": ("nsubj", "obj"),
+    "feats": FEATS, "feats.Case": ("Acc", "Nom", "_"), "feats.Number": ("Sing", "_"),
+    "misc.P": ("0.25", "0.75", "_"), "projective": ("yes", "no"),
 }  # fmt: skip
 NUMBERS = ("id", "head", "distance", "depth", "children")
 TEXTS_OF_SENTENCES: dict[str, tuple[str, ...]] = {
-    "sent_id": ("x", "y", "_"), "text": ("a text",), "comment.genre": ("f", "g", "_"), "projective": ("yes", "no"),
+    "sent_id": ("x", "y", "_"), "text": ("a text",), "comment.genre": ("f", "g", "_"),
+    "projective": ("yes", "no"),
 }  # fmt: skip
 DOUBLED = (">>", "<<", "..", ",,")
 BOUNDS = ((1, 99, ""), (2, 2, "{2}"), (2, 99, "{2,}"), (1, 2, "{1,2}"))

@@ -1,4 +1,5 @@
-"""The search against its definition: random queries over random small trees, every operator, all hits in order."""
+"""The search against its definition: random queries over random small trees, every operator, all hits in
+order."""
 
 import pytest
 from hypothesis import given, settings

@@ -22,7 +22,8 @@ def test_an_empty_treebank_has_no_hits(query: str) -> None:
 
 @pytest.mark.parametrize("query", EVERY_KIND)
 def test_cycles_and_impossible_heads_end(query: str) -> None:
-    """Files that are read as they are may have such; a head that cannot be, or the word itself, is not known."""
+    """Files that are read as they are may have such; a head that cannot be, or the word itself, is not
+    known."""
     rows = [
         "1 a _ X _ _ 2 x _ _",
         "2 b _ X _ _ 1 x _ _",

@@ -1,4 +1,5 @@
-"""Planted faults: each changes one line of the search, and what the slow twin says must then differ, or a named test fail."""
+"""Planted faults: each changes one line of the search, and what the slow twin says must then differ, or a
+named test fail."""
 
 from __future__ import annotations
 
@@ -33,18 +34,22 @@ FAULTS = [
     Fault("query_parser.QueryParser._without", "if name not in self.matched_names\n", "if True\n"),
     Fault("query_parser.QueryParser._negated", "negated=True", "negated=False"),
     Fault("condition_parser.ConditionParser._bounds", "else None if match[2] else low", "else low"),
-    Fault("condition_parser.ConditionParser._condition", "return Not(exists) if negated else exists", "return exists"),
+    Fault("condition_parser.ConditionParser._condition", "return Not(exists) if negated else "
+        "exists", "return exists"),
     Fault("condition_parser.ConditionParser._label", '"~", (regex,)', '"!~", (regex,)'),
     Fault("scanner.Scanner.values", "values.append(self.value())", "self.value()"),
     Fault("conditions.evaluate_test", "return ~_equal(test, values)", "return _equal(test, values)"),
-    Fault("conditions._is_one_of", "np.isnan(numbers) if value == MISSING else", "False if value == MISSING else"),
+    Fault("conditions._is_one_of", "np.isnan(numbers) if value == MISSING "
+        "else", "False if value == MISSING else"),
     Fault("conditions._equal", "search(text) is not None", "re.match(test.values[0], text) is not None"),
     Fault("conditions._combined", "return ~holds(part.condition)", "return holds(part.condition)"),
-    Fault("relations.has_related", "relation.kind is RelationKind.DESCENDANT:", "relation.kind is RelationKind.ANCESTOR:"),
+    Fault("relations.has_related", "relation.kind is "
+        "RelationKind.DESCENDANT:", "relation.kind is RelationKind.ANCESTOR:"),
     Fault("relations.has_related", "flags & label if label is not None", "flags if label is not None"),
     Fault("relations.ancestors", "relation.low - 1", "relation.low"),
     Fault("relations.ancestors", "relation.high)", "None)"),
-    Fault("relations._has_descendant", "ancestors(relation,", "ancestors(Relation(RelationKind.DESCENDANT, 1, relation.high),"),
+    Fault("relations._has_descendant", "ancestors(relation,", "ancestors(Relation(RelationKind.DESCENDANT, "
+        "1, relation.high),"),
     Fault(
         "relations._has_ancestor",
         "ancestors(relation,",
@@ -53,25 +58,32 @@ FAULTS = [
     Fault("relations._has_sibling", "- right > 0", "> 0"),
     Fault("relations.window", "np.minimum(left + relation.low, end)", "np.minimum(left + 1, end)"),
     Fault("relations.window", "np.minimum(left + high + 1, end)", "np.minimum(left + high, end)"),
-    Fault("relations.window", "np.maximum(left - relation.low + 1, first)", "np.maximum(left - relation.low, first)"),
+    Fault("relations.window", "np.maximum(left - relation.low + 1, "
+        "first)", "np.maximum(left - relation.low, first)"),
     Fault("relations.holds", "& (families[left] >= 0)", ""),
     Fault("relations.holds", "return flags if label is None else flags & label[right]", "return flags"),
-    Fault("relations.holds", "ancestors(relation,", "ancestors(Relation(RelationKind.DESCENDANT, 1, relation.high),"),
+    Fault("relations.holds", "ancestors(relation,", "ancestors(Relation(RelationKind.DESCENDANT, 1, "
+        "relation.high),"),
     Fault("relations.RelationIndex.pairs", "different = right != left[rows]", "different = right == right"),
     Fault("relations.RelationIndex._ancestor_pairs", "ancestors(self.relation,", "ancestors(Relation(RelationKind.ANCESTOR, 1, self.relation.high),"),
-    Fault("relations._by_ancestor", "ancestors(relation,", "ancestors(Relation(RelationKind.DESCENDANT, relation.low, (relation.high or 99) + 1),"),
+    Fault("relations._by_ancestor", "ancestors(relation,", "ancestors(Relation(RelationKind.DESCENDANT, "
+        "relation.low, (relation.high or 99) + 1),"),
     Fault("matching._without", "matches.at(~matched", "matches.at(matched"),
-    Fault("matching.find", "order = np.lexsort(", "order = np.arange(len(matches.sentence)) if True else np.lexsort("),
+    Fault("matching.find", "order = np.lexsort(", "order = np.arange(len(matches.sentence)) if True else "
+        "np.lexsort("),
     Fault("matching._Join.extend", "if self.distinct:", "if False:"),
     Fault("matching._Join._check_label", "or lower in self.candidates:", "or True:"),
     Fault("matching._Join._filtered", "hold != link.negated", "hold"),
     Fault("matching._Join._filtered", "rows = rows.at(_compared(c, rows, self.columns))", "pass"),
     Fault("matching._compared", 'equal if comparison.operator == "=" else ~equal', "equal"),
-    Fault("matching._Join.blocks", 'int(np.searchsorted(sentences, last, side="right"))', "min(start + _BLOCK, len(words))",
+    Fault("matching._Join.blocks", 'int(np.searchsorted(sentences, last, '
+        'side="right"))', "min(start + _BLOCK, len(words))",
           lambda: blocks_fail()),
     Fault("values.Columns.family", "self.size + self.sentence", "self.size"),
-    Fault("values.Columns.step", "positions + 1 < self.end, positions + 1, -1", "positions + 1 < self.size, positions + 1, -1"),
-    Fault("values.Columns.step", "positions > self.first, positions - 1, -1", "positions > 0, positions - 1, -1"),
+    Fault("values.Columns.step", "positions + 1 < self.end, positions + 1, "
+        "-1", "positions + 1 < self.size, positions + 1, -1"),
+    Fault("values.Columns.step", "positions > self.first, positions - 1, "
+        "-1", "positions > 0, positions - 1, -1"),
     Fault("values.Columns.depth", "level += 1", "level += 2"),
     Fault("values._comment", "return value.strip()", "return value"),
     Fault("values._comments", "lines.clear()", "pass", test_odd_treebanks.test_comments_are_those_of_the_sentence),
@@ -79,7 +91,8 @@ FAULTS = [
     Fault("mass_edit._Draft.apply", "reason = self._conflict(place, values)", "reason = None",
           test_mass_edit.test_hits_that_clash_are_told_and_the_first_stands),
     Fault("mass_edit._Draft._head_problem", "if not cycle:", "if True:",
-          lambda: test_mass_edit.test_heads_that_make_no_tree_are_refused("1.head=@2", "words 1 -> 2 -> 1 would form a cycle")),
+          lambda: test_mass_edit.test_heads_that_make_no_tree_are_refused("1.head=@2", "words 1 -> 2 -> 1 "
+              "would form a cycle")),
     Fault("mass_edit._Draft._head_problem", "{**earlier, **new}", "new", lambda: edits_fail()),
     Fault("mass_edit._Draft.edits", "if text != self._original((word, column))", "",
           test_mass_edit.test_what_is_so_already_is_no_edit),

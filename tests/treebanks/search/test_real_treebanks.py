@@ -1,4 +1,5 @@
-"""The search on real treebanks: the same hits as the slow twin on some sentences of each, the same counts as a plain loop on a whole file."""
+"""The search on real treebanks: the same hits as the slow twin on some sentences of each, the same counts as
+a plain loop on a whole file."""
 
 from pathlib import Path
 

@@ -11,7 +11,8 @@ from treebanks.validation.sound import SOUND, with_field
 
 @dataclass(frozen=True)
 class Defect:
-    """A change to the sound treebank; ``row`` and ``column`` are where it is found, ``repaired``: what the repair writes there."""
+    """A change to the sound treebank; ``row`` and ``column`` are where it is found, ``repaired``: what the
+    repair writes there."""
 
     change: Callable[[str], str]
     row: str | None = None
@@ -51,7 +52,8 @@ def put(
     repaired: str | None = None,
     also: str = "",
 ) -> Defect:
-    """Another value in a field; ``where``: sentence and row, ``b 10.1``. Found in row ``at`` and column ``to``, if these are others."""
+    """Another value in a field; ``where``: sentence and row, ``b 10.1``. Found in row ``at`` and column
+    ``to``, if these are others."""
     sentence, row = where.split()
     return Defect(
         lambda text: with_field(text, sentence, row, column, value),

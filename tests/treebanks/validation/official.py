@@ -19,7 +19,8 @@ Verdicts = set[tuple[int, str]]
 _STAGES = (
     "misplaced-comment extra-empty-line empty-sentence invalid-line",
     "number-of-columns",
-    "invalid-word-id misplaced-word-interval misplaced-empty-node word-id-sequence reversed-word-interval word-interval-out",
+    "invalid-word-id misplaced-word-interval misplaced-empty-node word-id-sequence reversed-word-interval "
+    "word-interval-out",
     "overlapping-word-intervals",
     "invalid-head unknown-head invalid-deps invalid-ehead unknown-ehead",
     "head-self-loop",
@@ -81,7 +82,8 @@ def official_ids(text: str) -> set[str]:
 
 
 def verdicts(text: str) -> tuple[Verdicts, Verdicts]:
-    """What the validator and we find in a treebank, once the deviations that docs/reference/validation.md lists are taken out."""
+    """What the validator and we find in a treebank, once the deviations that docs/reference/validation.md
+    lists are taken out."""
     starts = _starts(text)
     lines = text.splitlines()
     theirs = _theirs(text, starts, lines)

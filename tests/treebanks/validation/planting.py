@@ -94,7 +94,8 @@ def _added(*lines: str) -> Plant:
 
 
 def _row_before(identifier: str, **fields: str) -> Plant:
-    """A further row before some word ``i`` (``{i}``, ``{j}`` the next, ``{h}`` the one before, ``{n}`` the last)."""
+    """A further row before some word ``i`` (``{i}``, ``{j}`` the next, ``{h}`` the one before, ``{n}`` the
+    last)."""
 
     def plant(planted: Planted, rng: Random) -> bool:
         if len(planted.words) < 3:
@@ -281,7 +282,8 @@ PLANTS: Mapping[str, Plant] = {
 
 
 def plant_all(sentences: list[Sentence], seed: int) -> tuple[str, dict[str, int]]:
-    """A treebank with a defect in every second sentence, in turn, and perhaps one at the end; and how many of each could be planted."""
+    """A treebank with a defect in every second sentence, in turn, and perhaps one at the end; and how many of
+    each could be planted."""
     rng, names = Random(seed), list(PLANTS)
     counts = dict.fromkeys(names, 0)
     rng.shuffle(names)

@@ -1,4 +1,5 @@
-"""A small treebank with which nothing is wrong: multiword tokens, an empty node, DEPS, fixed, goeswith, orphans, foreign words."""
+"""A small treebank with which nothing is wrong: multiword tokens, an empty node, DEPS, fixed, goeswith,
+orphans, foreign words."""
 
 from collections.abc import Sequence
 

@@ -65,7 +65,8 @@ def test_told_with_counts() -> None:
     text = text.replace("nmod:with", "nmod:w")  # DEPS that differ, so that there is an enhanced graph
     (found,) = check_treebank(Treebank.from_string(text))
     assert found.message == (
-        "DEPREL: 'subjekt' is not a universal relation; did you mean nsubj? (subjekt occurs once, nsubj 20 times)"
+        "DEPREL: 'subjekt' is not a universal relation; did you mean nsubj? (subjekt occurs once, nsubj 20 "
+        "times)"
     )
     text = with_field(text, "c", "1", "deprel", "root")
     (found,) = check_treebank(Treebank.from_string(text))

@@ -53,7 +53,8 @@ def test_blanks_of_the_text_become_space_after() -> None:
 
 
 def test_space_after_is_not_repaired_against_the_text() -> None:
-    """``spaceafter=No`` is misspelt; but the text has a blank there, so that the right spelling would be wrong too."""
+    """``spaceafter=No`` is misspelt; but the text has a blank there, so that the right spelling would be
+    wrong too."""
     (found,) = check_treebank(Treebank.from_string(with_field(SOUND, "c", "5", "misc", "spaceafter=No")))
     assert (found.rule, found.repair) == ("misc-attr-typo", None)
 

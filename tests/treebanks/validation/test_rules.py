@@ -1,4 +1,5 @@
-"""Every rule finds its defect, at its place, as the official validator does; nothing is found where nothing is wrong."""
+"""Every rule finds its defect, at its place, as the official validator does; nothing is found where nothing
+is wrong."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ def test_the_official_validator_says_the_same(rule: str) -> None:
 
 
 def test_an_empty_node_after_a_word_with_a_wrong_number() -> None:
-    """Found in a real treebank: a word numbered 51 before the empty node 10.1, which stands where it should."""
+    """Found in a real treebank: a word numbered 51 before the empty node 10.1, which stands where it
+    should."""
     theirs, ours = verdicts(with_field(SOUND, "b", "1", "id", "51"))
     assert ours == theirs
 
@@ -155,7 +157,8 @@ def test_a_label_that_is_rare_and_nearly_another() -> None:
     assert found.warning
     assert (
         found.message
-        == "DEPREL: 'nmod:pos' may be a typo; did you mean nmod:poss? (nmod:pos occurs once, nmod:poss 60 times)"
+        == "DEPREL: 'nmod:pos' may be a typo; did you mean nmod:poss? (nmod:pos occurs once, nmod:poss 60 "
+        "times)"
     )
     assert found.repair is not None
 

@@ -1,4 +1,5 @@
-"""The page of ``arcwise serve`` in a real browser: a sentence is typed, its tree is seen, a word tells what else it may be."""
+"""The page of ``arcwise serve`` in a real browser: a sentence is typed, its tree is seen, a word tells what
+else it may be."""
 
 from __future__ import annotations
 
