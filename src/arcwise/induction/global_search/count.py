@@ -208,7 +208,7 @@ class CountSearch:
             return
         self._improve_incumbent(priced.counts)
         start = self.messages.of_prices(priced.mu)
-        # Messages are the better start only where their bound is at least as good as that of the
+        # Messages are the better start only where their bound is at least as good as that of prices.
         if node.messages is not None and node.bound <= priced.bound:
             start = node.messages
         for number in range(max(self.options.passes, 1)):
@@ -216,7 +216,6 @@ class CountSearch:
                 box,
                 start,
                 threshold=self.threshold,
-                # prices.
                 sweeps=self.options.sweeps,
                 least_gain=self.options.least_gain,
                 seconds=self._seconds_left(),
