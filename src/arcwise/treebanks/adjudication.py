@@ -86,6 +86,7 @@ def adjudicated(a: Treebank, b: Treebank, choices: Sequence[Choice]) -> bytes:
         partner = None if in_b is None else blocks_b[in_b]
         block = _apply(blocks_a[in_a], partner, choices_in_a.get(in_a, []))
         parts += [] if block is None else [block]
+    # Only the last sentence of a file may lack its blank line.
     return blocks_a.mark + b"".join(
         part.data if at == len(parts) - 1 else part.closed for at, part in enumerate(parts)
     )

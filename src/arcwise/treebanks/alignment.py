@@ -35,6 +35,7 @@ def same_sentences(a: Sequence[SentenceBlock], b: Sequence[SentenceBlock]) -> di
     >>> same_sentences(a, b)
     {0: 1, 1: 0}
     """
+    # The usual case: two annotations of one file need no alignment.
     if _same_places(a, b):
         return {i: i for i in range(len(a))}
     matching = _Matching(a, b)
@@ -85,6 +86,7 @@ class _Matching:
     def gaps(self) -> Iterator[tuple[list[int], list[int]]]:
         """Unaligned sentences of both sides between the same aligned neighbours."""
         pairs = sorted(self.to_b.items())
+        # Moved sentences delimit nothing: gaps lie between the longest chain of pairs in order.
         chain = [pairs[at] for at in longest_increasing([j for _, j in pairs])]
         i = j = 0
         for end_i, end_j in [*chain, (len(self.a), len(self.b))]:
@@ -300,4 +302,5 @@ def carried(value: bytes, column: str, to: Mapping[bytes, bytes]) -> bytes | Non
 
 
 def _matcher(a: Sequence[bytes], b: Sequence[bytes]) -> SequenceMatcher[bytes]:
+    # autojunk would ignore frequent words of long sentences.
     return SequenceMatcher(None, a, b, autojunk=False)

@@ -70,6 +70,7 @@ def _merge_rows(
         return mine.rows, []
     if base is not None and mine.rows == base.rows:
         return theirs.rows, []
+    # Without ten fields and unique IDs, rows cannot be merged by field.
     if not all(block.is_sound for block in (base, mine, theirs) if block is not None):
         return None
     if base is None:

@@ -116,6 +116,7 @@ class SentenceBlock:
 @lru_cache(maxsize=1 << 12)
 def is_word(identifier: bytes) -> bool:
     """Whether an ID is that of a word."""
+    # latin-1 decodes any byte; an ID consists of ASCII characters in any case.
     return row_kind(identifier.decode("latin-1")) == "word"
 
 
@@ -141,6 +142,7 @@ class FileBlocks(Sequence[SentenceBlock]):
         """
         mark = BOM if data.startswith(BOM) else b""
         starts = (layout or native.treebank_layout(data)).sentence_bytes.tolist()
+        # The byte order mark belongs to the file, not to its first sentence, which may move.
         starts[:1] = [len(mark)] if starts else []
         count = len(starts) - 1
         blocks = (SentenceBlock(data[starts[i] : starts[i + 1]], i == count - 1) for i in range(count))

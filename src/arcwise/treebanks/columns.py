@@ -57,6 +57,7 @@ class Coded:
         ]
 
 
+# Three decimals allow only 1001 texts, which are encoded once.
 _UPOS_CONFIDENCES = FieldStrings(f"UposProb={thousandths / 1000:.3f}" for thousandths in range(1001))
 
 

@@ -138,6 +138,7 @@ def read_alternatives(misc: str) -> list[LabelledArc]:
 
 def alternatives_text(arcs: Iterable[LabelledArc]) -> str:
     """Format alternatives for MISC; ``read_alternatives`` reads them back."""
+    # A bar would end the attribute.
     return ",".join(f"{head}:{label.replace('|', '/')}:{p:.4f}" for head, label, p in arcs)
 
 

@@ -44,6 +44,7 @@ def _explained(path: PathLike) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
+        # A pipe closed by its reader (`| head`) ends a command quietly; it is not an error of the file.
         raise
     except OSError as error:
         raise _explain(error, path, "write") from error
@@ -183,6 +184,7 @@ def refuse_other_encoding(start: bytes, path: PathLike) -> None:
 
 def _packed(raw: IO[bytes], name: str) -> BinaryIO:
     if name.endswith(".gz"):
+        # No name and no time in the header: the same content gives the same bytes.
         return cast(BinaryIO, gzip.GzipFile("", "wb", _GZ_LEVEL, raw, mtime=0))
     if name.endswith(".xz"):
         return cast(BinaryIO, lzma.LZMAFile(raw, "wb"))
@@ -215,16 +217,19 @@ def open_output(path: PathLike, *, durable: bool = False) -> Iterator[_Output]:
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         with _explained(path):
+            # x: never overwrite a file that happens to have this name.
             raw = temporary.open("xb")
         yield from _written(raw, _packed(raw, name), path, durable=durable)
         with _explained(path):
             if target.exists():  # keep its permissions
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode))
             temporary.replace(target)
+            # A rename is on disk only once its folder is.
             if durable:
                 sync_folder(target.parent)
     except BaseException:
         with contextlib.suppress(OSError):
+            # It may not exist yet, or no longer.
             temporary.unlink()
         raise
 
@@ -233,6 +238,7 @@ def _standard_output() -> Iterator[_Output]:
     if sys.stdout is None:
         raise InputError(f"{STANDARD_OUTPUT}: is closed, expected somewhere to write to")
     with _explained(STANDARD_OUTPUT):
+        # Text printed before has a buffer of its own and must come first.
         sys.stdout.flush()
     yield _Output(sys.stdout.buffer, STANDARD_OUTPUT)
     with _explained(STANDARD_OUTPUT):
@@ -254,6 +260,7 @@ def _written(raw: BinaryIO, stream: BinaryIO, path: PathLike, *, durable: bool =
     try:
         yield _Output(stream, path)
         with _explained(path):
+            # Before the sync, because a compressor writes its last block when it is closed.
             if stream is not raw:
                 stream.close()
             if durable:

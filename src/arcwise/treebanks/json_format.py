@@ -198,6 +198,7 @@ def _row_text(row: JsonRow, default_id: str) -> str:
     head = None if row.head is None else str(row.head)
     fields = (row.form, row.lemma, row.upos, row.xpos, feats, head, row.label, deps, _misc_text(row))
     text = "\t".join((row.id or default_id, *(field or "_" for field in fields)))
+    # Lone surrogates, which JSON can escape, cannot be written as UTF-8.
     return text.encode("utf-8", "replace").decode() + "\n"
 
 

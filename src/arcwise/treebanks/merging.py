@@ -96,6 +96,7 @@ class _Merge:
         theirs = [t for t in range(len(self.theirs)) if t not in self.of_theirs]
         if not mine or not theirs:
             return {}
+        # Reversed, so that of several equal sentences the first one is kept.
         places = {(self.theirs[t].sent_id, self.theirs[t].forms): t for t in reversed(theirs)}
         pairs = ((m, places.pop((self.mine[m].sent_id, self.mine[m].forms), None)) for m in mine)
         return {m: t for m, t in pairs if t is not None}

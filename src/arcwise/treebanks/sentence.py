@@ -37,6 +37,7 @@ class Sentence:
         self.number = number
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # Without the decoded columns: decoding them again is cheaper than sending them.
         return type(self), (self.treebank, self.number)
 
     @classmethod

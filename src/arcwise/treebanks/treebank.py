@@ -50,6 +50,7 @@ class Treebank(Sequence[Sentence]):
             raise InputError(str(self._problem(*self.layout.problems[0])))
 
     def __getstate__(self) -> dict[str, Any]:
+        # The native index does not pickle; both are rebuilt on first use.
         return {name: value for name, value in self.__dict__.items() if name not in ("layout", "surface")}
 
     @cached_property
@@ -73,11 +74,13 @@ class Treebank(Sequence[Sentence]):
     @classmethod
     def from_string(cls, text: str, *, source: str = "<string>", strict: bool = True) -> Treebank:
         """Create a treebank from CoNLL-U text."""
+        # Text that was decoded with surrogateescape gets its bytes back.
         return cls(text.encode("utf-8", "surrogateescape"), source=source, strict=strict)
 
     @classmethod
     def from_sentences(cls, sentences: Iterable[Sentence], *, source: str = "<sentences>") -> Treebank:
         """Concatenate sentences, with their comments."""
+        # Not strict: sentences were checked when their treebank was read.
         return cls(b"".join(s.conllu_bytes for s in sentences), source=source, strict=False)
 
     def write(self, path: PathLike) -> None:

@@ -53,6 +53,7 @@ class EditedSentence:
     """A sentence being edited: leading lines, comments, rows and trailing blank lines."""
 
     def __init__(self, data: bytes) -> None:
+        # surrogateescape: bytes that are no UTF-8 survive an edit of other fields.
         *complete, rest = data.decode("utf-8", "surrogateescape").split("\n")
         lines = [(line[:-1], "\r\n") if line.endswith("\r") else (line, "\n") for line in complete]
         lines += [(rest, "")] if rest else []
@@ -61,6 +62,7 @@ class EditedSentence:
             lines[0] = lines[0][0].removeprefix(mark), lines[0][1]
         first = next((i for i, (text, _) in enumerate(lines) if text and text[0] != "#"), len(lines))
         start = first
+        # Only the comments right before the rows are the sentence's own; the rest stays in `lead`.
         while start > 0 and lines[start - 1][0].startswith("#"):
             start -= 1
         stop = next((i for i in range(first, len(lines)) if not lines[i][0]), len(lines))
@@ -236,6 +238,7 @@ def check_readable(before: bytes, after: bytes, *, added: int = 0) -> None:
     new = Treebank(after, strict=False)
     if not new.layout.problems and len(new) == old.sentence_count + added:
         return
+    # By kind and number: an edit may move an old problem to another row.
     allowed = Counter(kind for kind, *_ in old.problems)
     for problem in new.problems:
         allowed[problem.kind] -= 1

@@ -40,6 +40,7 @@ _OTHER_ROWS = {"multiword_tokens": "tokens", "empty_nodes": "empty_nodes"}
 def arrow_schema() -> Any:
     """The schema of ``to_arrow``, for writing Parquet files."""
     arrow = import_optional("pyarrow")
+    # Character offsets in a large text exceed 32 bits; numbers of words in a sentence do not.
     text, number, offset, probability = arrow.string(), arrow.int32(), arrow.int64(), arrow.float64()
     row = [("id", text), *((name, number if name == "head" else text) for name in _ROW)]
     rows = arrow.list_(arrow.struct([*row, ("start", offset), ("end", offset)]))

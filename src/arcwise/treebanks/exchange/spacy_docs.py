@@ -291,6 +291,7 @@ def _word(token: Any, numbers: dict[int, int], has_tree: bool, gap: str | None) 
     if not has_tree:
         return word
     head = token.head
+    # Whitespace tokens are no words of the treebank, so their heads stand in for them.
     while head.is_space and head.head != head:
         head = head.head
     word["head"] = 0 if head == token else numbers.get(head.i, 0)

@@ -40,6 +40,7 @@ def to_pandas(treebank: TreebankLike) -> Any:
     probabilities = [s.word_probabilities for s in sentences]
     for index, name in enumerate(("head_probability", "label_probability")):
         values = [p for of_sentence in probabilities for p in of_sentence[index]]
+        # Through the nullable type of pandas, which turns None into NaN.
         table[name] = pandas.array(values, dtype="Float64").to_numpy("float64", na_value=float("nan"))
     tokens = [token for s in sentences for token in s.tokens for _ in token.words]
     return pandas.DataFrame(
@@ -87,6 +88,7 @@ def _word(row: dict[str, Any]) -> dict[str, Any]:
     }
     head = row.get("head", -1)
     if head != -1:
+        # A column with missing values holds its numbers as floats.
         word["head"] = int(head) if float(head).is_integer() else head
     word |= {name: float(row[name]) for name in ("head_probability", "label_probability") if name in row}
     return word

@@ -92,6 +92,7 @@ def with_edits(treebank: Treebank, edits: Mapping[int, Sequence[SetField]]) -> T
     return Treebank(
         b"".join(blocks),
         source=treebank.source,
+        # Problems that the file had before are no reason to refuse the result.
         strict=not treebank.layout.problems,
         first_line=treebank.first_line,
     )

@@ -50,6 +50,7 @@ def find(parsed: ParsedQuery, columns: Columns) -> Iterator[PartialMatches]:
     names = list(parsed.pattern.words)
     for block in join.blocks():
         matches = _without(join.extend(block), excluded)
+        # lexsort sorts by its last key first.
         order = np.lexsort([matches.words[name] for name in reversed(names)] + [matches.sentence])
         yield matches.at(order)
 

@@ -123,6 +123,7 @@ def _check(raw: RawSentence, inventory: Inventory, report: Report, *, partial: b
     check_labels(raw, tree, inventory, report, partial=partial)
     check_comments(raw, report)
     check_text(raw, report)
+    # Heads that cannot be read form no graph, and have findings of their own.
     if raw.structured and not any(finding.rule in BROKEN_DEPS for finding in report.findings):
         check_graph(raw, report)
     if tree is not None and report.level >= 3:

@@ -71,6 +71,7 @@ def guess_upos(inventory: Inventory, tag: str, label: str) -> list[str]:
     in_context: Mapping[str, int] = inventory.upos_of.get(label, {})
     context_size = sum(in_context.values()) or 1
     scored = []
+    # X means that no other tag fits, so it is a guess only for a misspelt X.
     for candidate in UPOS_TAGS - {"X"} | ({"X"} & {uppercase}):
         letters, share = similarity(uppercase, candidate), in_context.get(candidate, 0) / context_size
         if letters >= _MIN_SIMILARITY or (share >= _MIN_SHARE and in_context[candidate] > 1):

@@ -41,6 +41,7 @@ def check_whitespace(raw: RawSentence, report: Report) -> None:
 def check_encoding(raw: RawSentence, report: Report) -> None:
     """Check that the text is UTF-8 in normalization form NFC."""
     text = raw.text
+    # ASCII is valid UTF-8 and always in NFC.
     if text.isascii():
         return
     invalid, composed = _NOT_TEXT.search(text) is not None, unicodedata.is_normalized("NFC", text)
