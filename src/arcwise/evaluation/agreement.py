@@ -202,6 +202,7 @@ def _head_values(sides: SideBySide, words: tuple[WordColumns, WordColumns]) -> t
 
 def _paired(heads: Ints, labels: Ints) -> Ints:
     """One number for head and label together."""
+    # Label codes are far below 2**32, so no two pairs share a number.
     return heads * (1 << 32) + labels
 
 

@@ -180,6 +180,7 @@ def _group(verdicts: Verdicts, name: str, in_gold: Flags, in_system: Flags) -> A
 
 
 def _shapes(words: WordColumns) -> dict[str, Flags]:
+    # Projectivity is undefined where heads form a cycle.
     cyclic = [sentence for kind, sentence, *_ in words.treebank.layout.problems if kind == ProblemKind.CYCLE]
     heads = np.where(np.isin(words.sentence, cyclic), np.int32(-1), words.treebank.heads)
     properties = tree_properties(heads, words.treebank.sentence_words)

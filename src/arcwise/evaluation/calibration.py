@@ -90,6 +90,7 @@ def calibration(
         )
     if bins < 1:
         raise InputError(f"bins: found {bins}, expected at least 1")
+    # A probability of exactly 1 belongs to the last bin.
     bin_numbers = np.minimum((np.asarray(probabilities, np.float64) * bins).astype(int), bins - 1)
     diagram, error = [], 0.0
     for b in range(bins):

@@ -47,6 +47,7 @@ def paired_bootstrap(
     kinds, counts = np.unique(np.stack([np.subtract(b, a), words]), axis=1, return_counts=True)
     random = np.random.default_rng(seed)
     draws = random.multinomial(counts.sum(), counts / counts.sum(), size=samples)
+    # float64, because numpy multiplies integer matrices without BLAS.
     totals = draws @ kinds.T.astype(np.float64)
     differences = totals[:, 0] / np.maximum(totals[:, 1], 1)
     low, high = np.quantile(differences, [0.025, 0.975])
@@ -112,6 +113,7 @@ def _sign_sum_tail(sizes: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], 
         total - observed
     )
     log_p = math.log(2 * tail) + log_share
+    # Twelve digits are right; further ones would only differ between machines.
     return SMALLEST if log_p < math.log(SMALLEST) else min(float(f"{math.exp(log_p):.12g}"), 1.0)
 
 
