@@ -38,6 +38,7 @@ def lemma_script(form: str, lemma: str) -> LemmaScript:
         if not _same_case(cased, lemma):
             continue
         common = SequenceMatcher(None, cased, lemma, autojunk=False).find_longest_match()
+        # A single shared letter is chance: the script would fit no other word.
         if common.size == 0 or (common.size < 2 and len(lemma) > 3):
             continue
         script = (
@@ -48,6 +49,7 @@ def lemma_script(form: str, lemma: str) -> LemmaScript:
             lemma[common.b + common.size :],
             False,
         )
+        # Tried out, because lower-casing can change the length of a form.
         if native.lemma_apply(script, form) == lemma:
             return script
     return ("k", 0, 0, "", lemma, True)
@@ -75,6 +77,7 @@ def read_script(text: str) -> LemmaScript:
 def scripts_of(treebank: Treebank) -> Coded:
     """The lemma script of every word, serialised; words without a lemma have ``NO_LEMMA``."""
     pairs = list(zip(treebank.column("form"), treebank.column("lemma"), strict=True))
+    # Once per distinct pair: the longest common substring takes long to find.
     scripts = {pair: script_text(_script(*pair)) for pair in dict.fromkeys(pairs)}
     return Coded.of([scripts[pair] for pair in pairs])
 

@@ -95,6 +95,7 @@ class LookAlikes:
                 if seen >= OFTEN:
                     if characters[character] < SHARE * seen:
                         replacements[character] = text
+                    # The best frequent choice decides, even if the character then stands for itself.
                     break
         return cls(replacements)
 
@@ -116,6 +117,7 @@ class LookAlikes:
         return native.LookAlikes(list(self.stand_ins), list(self.stand_ins.values()))
 
     def __getstate__(self) -> dict[str, Any]:
+        # The native object does not pickle and is rebuilt on first use.
         return {"stand_ins": dict(self.stand_ins)}
 
     def read(self, text: str) -> str:
@@ -127,4 +129,5 @@ class LookAlikes:
         data = self.native.forms(treebank.layout, treebank.data) if self.stand_ins else None
         if data is None:
             return treebank
+        # Not strict: only forms differ from a treebank that was read before.
         return Treebank(data, source=treebank.source, strict=False, first_line=treebank.first_line)
