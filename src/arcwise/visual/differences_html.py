@@ -89,6 +89,7 @@ def _marked(difference: SentenceDifference, sentence: Sentence, side: str) -> se
         for field in difference.fields
         if field.column in ("head", "deprel", "id") and getattr(field, side) is not None
     ]
+    # Only words have arcs to mark; multiword tokens and empty nodes have other IDs.
     return {int(row) for row in rows if row.isdigit() and 1 <= int(row) <= len(sentence)}
 
 

@@ -50,6 +50,7 @@ def html_parts(
     """
     yield page_start(title)
     all_alternatives = repeat(None) if alternatives is None else alternatives
+    # strict=False, because the default alternatives are endless.
     for number, (sentence, heads) in enumerate(zip(sentences, all_alternatives, strict=False), 1):
         text = printable(sentence.text)
         direction = ' dir="rtl"' if is_right_to_left(text) else ""

@@ -26,6 +26,7 @@ _COLORS = ("#1d5fd1", "#c2410c", "#0c7c6c", "#7c3aed", "#b8860b", "#6b7785")
 def new_figure(width: float, height: float) -> Any:
     """An empty matplotlib figure, in inches."""
     require("matplotlib")
+    # Not pyplot, which keeps every figure in global state and may look for a display.
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -47,6 +48,7 @@ def check_plot(path: PathLike) -> None:
 
 def save(figure: Any, path: PathLike) -> None:
     """Write a figure as .png, .svg or .pdf, atomically."""
+    # In memory first: matplotlib would write the file in place, not atomically.
     image = io.BytesIO()
     figure.savefig(image, format=plot_format(path), dpi=150)
     with open_output(path) as out:

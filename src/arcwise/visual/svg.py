@@ -103,6 +103,7 @@ def _checked(probabilities: Probabilities | None, name: str, n: int) -> Sequence
     if len(probabilities) != n:
         raise InputError(f"{name}: found {len(probabilities)}, expected {n}, one per word")
     check_probabilities(probabilities)
+    # Entry 0 is the root, so that words keep their numbers.
     return [1.0, *map(float, probabilities)]
 
 

@@ -94,5 +94,6 @@ show();
 def trace_html(trace: Trace) -> str:
     """The HTML page of a derivation."""
     title = " ".join(trace.tokens[1:]).replace("&", "&amp;").replace("<", "&lt;")
+    # "</script>" in a word would end the script.
     data = json.dumps(asdict(trace), ensure_ascii=False).replace("</", "<\\/")
     return _PAGE.replace("__TITLE__", title).replace("__DATA__", data)
