@@ -74,7 +74,8 @@ def rows(trainings: Mapping[tuple[str, str], Training], decoder: str) -> list[li
             cell = f"{percent(scores.uas)} / {percent(scores.las)}"
             if name != FIRST:
                 first = trainings[treebank, FIRST].right_heads(_options(decoder, OBJECTIVES[FIRST]))
-                cell += f" ({p_value(permutation_test(first, trainings[treebank, name].right_heads(parse_options)))})"
+                right = trainings[treebank, name].right_heads(parse_options)
+                cell += f" ({p_value(permutation_test(first, right))})"
             row.append(cell)
         table_rows.append(row)
     return table_rows
