@@ -51,6 +51,7 @@ def align(gold: WordColumns, system: WordColumns) -> Alignment:
     """
     _check_texts(gold, system)
     if _same_tokens(gold, system):
+        # The usual case, gold tokenisation: the alignment is the identity.
         every = np.arange(len(gold))
         return Alignment(every, every, len(gold), len(system))
     pairs = np.array(_Aligner(gold, system).pairs(), np.int64).reshape(-1, 2)

@@ -92,6 +92,7 @@ class GoldTrees:
         if self.labels is None:
             return uas_las(self.heads, heads)
         codes = np.asarray(labels)
+        # Index -1 would read the last label of the alphabet.
         return uas_las(self.heads, heads, self.labels, np.where(codes < 0, -1, self.cut[codes]))
 
 

@@ -174,6 +174,7 @@ def _worst(
     heads = [per_sentence(scored & right, gold.sentence, sentences) for right in pairs["UAS"]]
     arcs = [per_sentence(scored & right, gold.sentence, sentences) for right in pairs["LAS"]]
     by_heads, by_arcs = np.abs(heads[0] - heads[1]), np.abs(arcs[0] - arcs[1])
+    # The last key is the primary one: by arcs, then by heads, then in order of the file.
     order = np.lexsort([np.arange(sentences), -by_heads, -by_arcs])
     return tuple(
         DifferingSentence(

@@ -49,6 +49,7 @@ def paired_bootstrap(
     draws = random.multinomial(counts.sum(), counts / counts.sum(), size=samples)
     # float64, because numpy multiplies integer matrices without BLAS.
     totals = draws @ kinds.T.astype(np.float64)
+    # A resample can have no scored words at all.
     differences = totals[:, 0] / np.maximum(totals[:, 1], 1)
     low, high = np.quantile(differences, [0.025, 0.975])
     return Interval(float(low), float(high))
@@ -120,6 +121,7 @@ def _sign_sum_tail(sizes: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], 
 def _tilt(sizes: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], observed: int) -> float:
     """The θ under which the mean is ``observed``: Σ d tanh(d θ) = observed, by bisection."""
     low, high = 0.0, 40.0  # tanh(40) is 1 in double precision
+    # 60 halvings reach double precision.
     for _ in range(60):
         middle = (low + high) / 2
         if counts @ (sizes * np.tanh(sizes * middle)) < observed:

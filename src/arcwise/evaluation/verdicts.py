@@ -108,6 +108,7 @@ class Verdicts:
     @cached_property
     def system_scored(self) -> Flags:
         """Whether a system word is scored: like its gold word, or by its own tag if it is not aligned."""
+        # Precision needs a decision on every system word, also on those without a gold word.
         scored = ~_punctuation(self.system, self.options)
         scored[self.alignment.system] = self.scored[self.alignment.gold]
         return scored

@@ -73,6 +73,7 @@ class WordColumns:
         layout = self.treebank.layout
         where = layout.word_rows if rows is None else np.ascontiguousarray(rows, np.uint32)
         codes, strings = layout.column_codes(self.treebank.data, where, COLUMNS.index(name))
+        # Columns repeat few distinct strings: convert those, then index.
         return np.array([value(string) for string in strings], np.int64)[codes]
 
     def coded(self, name: str, spelling: Callable[[str], str] = str) -> Ints:

@@ -20,6 +20,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def _advance(character: str) -> float:
+    # Rough advance widths of sans-serif fonts, in em.
     cells = cell_width(character)
     if cells != 1:
         return float(cells) / 2 * 1.02

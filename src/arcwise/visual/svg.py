@@ -31,6 +31,7 @@ _SMALL = f'font-size="{SMALL_SIZE:g}"'
 Alternatives = Sequence[Sequence[Alternative | LabelledArc | tuple[int, float]]]
 """For each word its possible heads (0 is the root) with their probabilities, and labels if known."""
 
+# Both sets include labels of UD v1, which older treebanks have.
 _CORE = frozenset(
     ["nsubj", "obj", "iobj", "dobj", "csubj", "ccomp", "xcomp", "nsubjpass", "csubjpass", "obl:arg"]
 )
@@ -264,6 +265,7 @@ class _Drawing:
         width, opacity = 1.5, ""
         if self.confidence.of_arcs is not None:
             p = self.confidence.of_arcs[m]
+            # Even an arc of probability 0 stays visible.
             width, opacity = 0.7 + 1.8 * p, f' opacity="{0.35 + 0.65 * p:.2f}"'
         shadow = ""
         if m in self.marked:

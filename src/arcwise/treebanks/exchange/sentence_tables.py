@@ -75,6 +75,7 @@ def to_arrow(treebank: TreebankLike) -> Any:
     columns: dict[str, Any] = {name: [header.get(key) for header in headers] for name, key in _HEADER.items()}
     for name, values in _word_values(words, sentences).items():
         kind = schema.field(name).type.value_type
+        # One flat array and the offsets of sentences, instead of a Python list per sentence.
         columns[name] = arrow.ListArray.from_arrays(starts, arrow.array(values, kind))
     columns["multiword_tokens"] = [_other_rows(sentence, "-") for sentence in sentences]
     columns["empty_nodes"] = [_other_rows(sentence, ".") for sentence in sentences]
@@ -132,6 +133,7 @@ def _word_values(words: Treebank, sentences: Sequence[Sentence]) -> dict[str, li
 
 def _other_rows(sentence: Sentence, sign: str) -> list[dict[str, Any]]:
     """Multiword tokens (``-``) or empty nodes (``.``)."""
+    # Most sentences have no rows but words.
     if len(sentence.rows) == len(sentence):
         return []
     places = sentence.treebank.surface.places[sentence.number]

@@ -56,6 +56,7 @@ def _combined(part: Condition, holds: Callable[[Condition], Flags], size: int) -
     if isinstance(part, Not):
         return ~holds(part.condition)
     if isinstance(part, AnyOf):
+        # De Morgan: only conjunction needs a loop.
         return ~_combined(AllOf(tuple(Not(c) for c in part.conditions)), holds, size)
     assert isinstance(part, AllOf)
     flags = np.ones(size, bool)

@@ -155,6 +155,7 @@ class _Draft:
             return None
         for key, value in values.items():
             name = column if key is None else f"{column}.{key}"
+            # One hit sets the whole field, the other a key in it.
             if (None in before) != (None in values):
                 return f"{column} of word {word} was set differently by an earlier hit"
             if before.get(key, value) != value:

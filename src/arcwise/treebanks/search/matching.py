@@ -63,6 +63,7 @@ def _without(matches: PartialMatches, excluded: Sequence[_Join]) -> PartialMatch
         keys = np.stack([matches.sentence, *(matches.words[name] for name in outer)])
         distinct, inverse = np.unique(keys, axis=1, return_inverse=True)
         numbers = np.arange(distinct.shape[1])
+        # The name "" carries the number of each combination through the join.
         start = PartialMatches(distinct[0], {**dict(zip(outer, distinct[1:], strict=True)), "": numbers})
         matched = np.zeros(len(numbers), bool)
         matched[join.extend(start).words[""]] = True
@@ -94,6 +95,7 @@ class _Join:
 
     def _prune_candidates(self) -> None:
         """Keep only candidates with a candidate partner for each link, propagating forwards and back."""
+        # Semi-joins over whole columns are cheap, and keep the joins of single words small.
         positive = [link for link in self.pattern.links if not link.negated]
         for link in positive:
             lower = link.right if link.relation.kind is RelationKind.DESCENDANT else link.left
@@ -116,6 +118,7 @@ class _Join:
         sentences = self.columns.sentence[words]
         start = 0
         while start < len(words):
+            # Blocks end with a sentence, which keeps hits in order and lets count() count sentences.
             last = sentences[min(start + _BLOCK, len(words)) - 1]
             stop = int(np.searchsorted(sentences, last, side="right"))
             yield PartialMatches(sentences[start:stop], {name: words[start:stop]})
@@ -210,6 +213,7 @@ def _equal(left: Values, a: Positions, right: Values, b: Positions) -> Flags:
     """Whether two properties are equal, as texts or as numbers; two missing values are equal."""
     equal: Flags
     if isinstance(left, Texts) and isinstance(right, Texts):
+        # The two columns have codes of their own: recode each distinct string once, not each row.
         numbers: dict[str, int] = {}
         maps = [
             np.array([numbers.setdefault(s, len(numbers)) for s in texts.strings], np.int64)

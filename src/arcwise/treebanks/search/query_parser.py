@@ -232,6 +232,7 @@ class QueryParser(ConditionParser):
 
     def _new_word(self) -> str:
         """Name an unnamed word after its position, from 1."""
+        # Words of ``without`` are named w1, w2, … so that they cannot hide the matched words 1, 2, …
         name = f"{'w' if self.inside_without else ''}{len(self.words) + 1}"
         while name in self.words or (self.inside_without and name in self.matched_names):
             name += "'"

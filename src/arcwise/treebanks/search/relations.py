@@ -86,6 +86,7 @@ def holds(
 ) -> Flags:
     """Whether the relation holds between each pair of words of the same sentence."""
     if relation.kind in (RelationKind.ANCESTOR, RelationKind.PRECEDING):
+        # Trees are stored as heads, so pairs are tested by walking up from the lower word.
         return holds(relation.inverse, right, left, columns, label)
     flags: Flags = left == right
     if relation.kind is RelationKind.SAME:
@@ -154,6 +155,7 @@ class RelationIndex:
         if kind is not RelationKind.SIBLING:
             return self.groups.between(left, left + 1)
         families = self.columns.family[left]
+        # An empty range for words without a known head, which have no siblings.
         rows, right = self.groups.between(families, np.where(families < 0, families, families + 1))
         different = right != left[rows]
         return rows[different], right[different]

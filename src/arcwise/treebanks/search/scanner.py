@@ -20,7 +20,9 @@ from arcwise.treebanks.search.syntax import (
 
 _WHITESPACE = re.compile(r"\s*")
 _PROPERTY = re.compile(r"[A-Za-z_]\w*(?:\.[^\s=!~<>|;(){}\"'@\[\],]+(?:\[\w+\])?)*")
+# Not << and >>, which are relations.
 _COMPARISON = re.compile(r"!=|!~|<=|>=|=|~|<(?!<)|>(?!>)")
+# An apostrophe can be inside a value (don't), but not start it.
 _BARE_VALUE = re.compile(r"[^\s\[\](){}|;\"'!~=<>@][^\s\[\](){}|;\"!~=<>@]*")
 _QUOTED_VALUE = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _NAME = re.compile(r"@(\w+)")

@@ -89,6 +89,7 @@ class Columns:
     def heads(self) -> npt.NDArray[np.int32]:
         """HEAD of every word; -1 where it is unknown or invalid."""
         heads = self.treebank.heads
+        # Files read with ``strict=False`` can have heads outside the sentence.
         possible = (heads >= 0) & (heads <= self.end - self.first)
         return np.where(possible, heads, np.int32(UNKNOWN)).astype(np.int32)
 
@@ -100,6 +101,7 @@ class Columns:
     @cached_property
     def family(self) -> Positions:
         """A number that siblings share; -1 where the head is unknown."""
+        # Children of a word share its position; roots share a number beyond all positions, by sentence.
         return np.where(self.heads == 0, self.size + self.sentence, self.up)
 
     def step(self, name: str) -> Positions:

@@ -102,6 +102,7 @@ def _check_piece(
     number = 0
     ends = piece.layout.sentence_bytes.tolist() if len(piece) else []
     for offset, raw in raw_sentences(piece.data, piece.first_line):
+        # Raw sentences follow blank lines, which can differ from the sentences of the layout in broken files.
         while number + 2 < len(ends) and ends[number + 1] <= offset:
             number += 1
         report = Report(level, first + number, raw.sent_id)

@@ -67,6 +67,7 @@ def _check_value(
     for rule, message in problems(value):
         better = canonical(value)
         remaining = {rule for rule, _ in problems(better)} if better != "_" else set()
+        # A repair must fix this rule without violating another.
         fixed = rule not in remaining and remaining <= {rule for rule, _ in problems(value)}
         repair = set_field(raw, row, column, better, f"write {better}") if fixed else None
         report.add_field(rule, row, column, message, repair=repair)

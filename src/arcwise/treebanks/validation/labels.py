@@ -76,6 +76,7 @@ def first_safe_value(
 
     before: set[tuple[str, int]] | None = None
     for value in values:
+        # Computed only if there is a value to try: most words have no finding.
         before = violated(tree) - {(repaired, word)} if before is None else before
         if violated(tree.changed(word, **{field: value})) <= before:
             return value

@@ -74,6 +74,7 @@ class RawTree:
     def gap(self, word: int) -> int:
         """The words between a word and its head that the head does not dominate, as bits; 0 if projective."""
         low, high = sorted((word, self.heads[word]))
+        # The bits between both words, without those that the head dominates.
         return ((1 << high) - (1 << low + 1)) & ~self.descendants[self.heads[word]] if high - low > 1 else 0
 
     @cached_property
