@@ -282,7 +282,7 @@ class Api:
 
 def json_response(value: Json, status: int = 200) -> Response:
     """A JSON response; lone surrogates, which stand for invalid bytes of a file, are written as escapes."""
-    # allow_nan=False: NaN is no JSON, and a browser would refuse the whole answer.
+    # allow_nan=False: NaN is not valid JSON, and a browser would refuse the whole answer.
     body = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return Response(body.encode("utf-8", "backslashreplace"), status, media_type="application/json")
 
