@@ -143,7 +143,10 @@ def open_model(path: PathLike) -> Parser:
 
 
 def written_by(name: PathLike) -> str | None:
-    """Return the version of arcwise that wrote a model; None for files of 0.2 and earlier, which do not record it."""
+    """Return the version of arcwise that wrote a model.
+
+    None for files of 0.2 and earlier, which do not record it.
+    """
     path = model_path(name)
     if starts_as_json(path):
         from arcwise.induction.dmv import read_json
@@ -197,7 +200,7 @@ def _named(shipped: Iterable[str]) -> str:
 
 
 def load(name: PathLike | None = None) -> Pipeline:
-    """Load a pipeline from raw text to trees: a shipped model by name, or a file of ``arcwise train --pipeline``.
+    """Load a pipeline: a shipped model by name, or a file of ``arcwise train --pipeline``.
 
     >>> nlp = load("en")
     >>> doc = nlp("The birds sing. They fly, too!")
@@ -210,7 +213,8 @@ def load(name: PathLike | None = None) -> Pipeline:
 
     if name is None:
         raise ModelError(
-            f"name: found none, expected a shipped model ({_named(shipped_models())}) or a file; {_HOW_TO_TRAIN}"
+            f"name: found none, expected a shipped model ({_named(shipped_models())}) or a file; "
+            + _HOW_TO_TRAIN
         )
     start = perf_counter()
     packed = read_model(model_path(name))

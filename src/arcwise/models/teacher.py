@@ -38,9 +38,9 @@ def load_distillation(
 ) -> Distillation:
     """Open a teacher and read the ``texts`` that it labels in addition to the treebank.
 
-    A text is CoNLL-U, tokenized and tagged like the treebank. If the teacher is a pipeline, it can also be raw text: the
-    pipeline tokenizes it and adds missing tags. ``student``: the tokenizer and the tagger of a pipeline that is being
-    trained, which then process the text instead.
+    A text is CoNLL-U, tokenized and tagged like the treebank. If the teacher is a pipeline, it can also be
+    raw text: the pipeline tokenizes it and adds missing tags. ``student``: the tokenizer and the tagger of a
+    pipeline that is being trained, which then process the text instead.
     """
     pipeline = as_pipeline(open_model(teacher))
     if student is not None:

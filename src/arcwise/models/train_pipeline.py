@@ -53,7 +53,10 @@ METRICS = (
 
 @dataclass(frozen=True)
 class PipelineConfig:
-    """Options of ``arcwise train --pipeline``; a TOML file may set any of them, the parser's own under [parser]."""
+    """Options of ``arcwise train --pipeline``.
+
+    A TOML file may set any of them, the parser's own under [parser].
+    """
 
     tokenizer: TokenizerConfig = section(TokenizerConfig, "Training of the tokenizer.")
     tagger: TaggerConfig = section(TaggerConfig, "Training of the tagger.")
@@ -76,8 +79,10 @@ class PipelineConfig:
 def read_config(
     path: PathLike | None, *, kind: str, jackknife: int | None, seed: int | None, taught: bool = False
 ) -> tuple[PipelineConfig, dict[str, Any]]:
-    """The configuration of a pipeline, and the options of its parser: the section [parser] of the TOML file, if there is one.
-    ``taught``: the file may have a section [distillation]."""
+    """Read the configuration of a pipeline, and the parser's options from the section [parser].
+
+    ``taught``: the file may have a section [distillation].
+    """
     values = {} if path is None else read_toml(path)
     parser = values.pop("parser", {})
     if distillation_section(values) is not None and not taught:
@@ -121,15 +126,19 @@ def train_pipeline(
     checkpoint: PathLike | None = None,
     teach: Teach | None = None,
 ) -> Pipeline:
-    """Tokenizer, tagger and parser from one treebank. ``parser``: options of the parser; ``card``: what to note in the model;
-    ``engine``: where the taggers of the jack-knife are trained, and what of the parser can be trained at the same time; ``checkpoint``: where the training of a neural parser goes on from;
-    ``teach``: how the parser is taught by another one, given the tokenizer and the tagger that make its words and tags.
+    """Tokenizer, tagger and parser from one treebank. ``parser``: options of the parser.
 
-    A neural parser sees the tags of the tagger and learns better ones beside the trees (``learns``); which columns it fills in is chosen on
-    ``dev``.
+    ``card``: what to note in the model;
+    ``engine``: where the taggers of the jack-knife are trained, and what of the parser can be trained at the
+    same time; ``checkpoint``: where the training of a neural parser goes on from; ``teach``: how the parser
+    is taught by another one, given the tokenizer and the tagger that make its words and tags.
 
-    With ``dev`` the parser's epoch, decoder and temperatures are chosen on it; if it is a treebank, the scores of the whole, from its
-    raw text, go into the card. With folds (``"5fold"``) they are chosen on the training data, tagged as the parser will get them.
+    A neural parser sees the tags of the tagger and learns better ones beside the trees (``learns``); which
+    columns it fills in is chosen on ``dev``.
+
+    With ``dev`` the parser's epoch, decoder and temperatures are chosen on it; if it is a treebank, the
+    scores of the whole, from its raw text, go into the card. With folds (``"5fold"``) they are chosen on the
+    training data, tagged as the parser will get them.
     """
     if not train.word_count:
         raise InputError("train: found no word, expected a treebank to learn from")
@@ -178,7 +187,10 @@ def _defaults(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tell_scores(pipeline: Pipeline, dev: Treebank, threads: int, progress: Progress) -> None:
-    """Put the scores on the development data into the card and say them; Ctrl-C leaves them out, and loses nothing else."""
+    """Put the scores on the development data into the card and say them.
+
+    Ctrl-C leaves them out, and loses nothing else.
+    """
     try:
         pipeline.card["dev"] = raw_text_scores(pipeline, dev, threads=threads)
     except KeyboardInterrupt:

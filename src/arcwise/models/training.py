@@ -1,4 +1,4 @@
-"""Training a parser of any kind by name."""
+"""Train a parser of any kind by name."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ from arcwise.treebanks.files import PathLike
 def parser_config(
     kind: str, config: PathLike | None, options: Mapping[str, Any], *, taught: bool = False
 ) -> Any:
-    """The configuration of a kind of parser; ``options`` that are not None win over the TOML file ``config``. ``taught``: the file may have
-    a section [distillation], which is no part of it."""
+    """Return a parser configuration; ``options`` other than None override the TOML file ``config``.
+
+    ``taught``: the file may have a section [distillation], which is not part of the configuration.
+    """
     _, settings = trainable_kind(kind)
     file = {} if config is None else read_toml(config)
     if distillation_section(file) is not None and not taught:
@@ -38,7 +40,7 @@ def parser_config(
 
 
 def _refuse_foreign(kind: str, values: Mapping[str, Any], *, where: str = "") -> None:
-    """``OptionError`` for an option, or the name of a trainer, that belongs to another kind of parser alone."""
+    """Raise ``OptionError`` for an option or a trainer that only another kind of parser has."""
     own = declared(trainable_kind(kind)[1])
     others = {other: declared(trainable_kind(other)[1]) for other in trainable() if other != kind}
     for name, value in values.items():
@@ -65,9 +67,11 @@ def train_parser(
     engine: Engine = ThisProcess(),
     **others: Any,
 ) -> Parser:
-    """A parser of that kind; ``options`` that are not None win over the TOML file ``config``. ``checkpoint``: where training goes on from,
-    of a kind that can; ``distillation``: it learns from another parser too; ``engine``: where what can be done at the same time is done;
-    ``others``: what else its ``train`` takes."""
+    """Train a parser of a kind; ``options`` other than None override the TOML file ``config``.
+
+    ``checkpoint``: file to resume from, for kinds that support it. ``distillation``: a teacher to learn from.
+    ``engine``: where parallel work runs. ``others``: further arguments of the parser's ``train``.
+    """
     chosen = parser_config(kind, config, options, taught=distillation is not None)
     parser, _ = trainable_kind(kind)
     if checkpoint is not None:
@@ -83,11 +87,14 @@ def train_parser(
 
 
 def parts_for(kind: str, config: PathLike | None, options: Mapping[str, Any], workers: int) -> int | None:
-    """In how many parts each epoch is learned where there are so many workers and the options do not say: a part for each; None where
-    nothing is learned in parts (the workers then try values of C, or train the networks of an ensemble).
+    """Return the default of ``parts`` for ``workers`` workers: one part each.
 
-    >>> parts_for("graph", None, {}, 4), parts_for("graph", None, {"trainer": "eg"}, 4), parts_for("neural", None, {}, 4)
-    (4, None, None)
+    None if the trainer does not split epochs (workers then try values of C, or train networks of an
+    ensemble).
+
+    >>> parts_for("graph", None, {}, 4), parts_for("graph", None, {"trainer": "eg"}, 4)
+    (4, None)
+    >>> parts_for("neural", None, {}, 4)
     """
     file = {} if config is None else read_toml(config)
     given = file | {name: value for name, value in options.items() if value is not None}
@@ -105,8 +112,10 @@ def parts_for(kind: str, config: PathLike | None, options: Mapping[str, Any], wo
 
 
 def precision_cost(parser: Parser, path: PathLike, dev: Treebank, *, threads: int) -> str:
-    """What storing the weights in less precision changed: heads and labels of the development data, before and after."""
-    before, after = (p.parse(dev, threads=threads) for p in (parser, open_model(path)))
-    told = [evaluate(dev, parsed).attachment for parsed in (before, after)]
-    shown = [str(UasLas(scores.uas, scores.las)) for scores in told]
-    return f"cost of the stored precision on the development data ({COUNTING}): {shown[0]} before, {shown[1]} after"
+    """Describe the cost of the stored precision: attachment scores on the development data, before and after."""
+    parsed = [p.parse(dev, threads=threads) for p in (parser, open_model(path))]
+    scores = [evaluate(dev, treebank).attachment for treebank in parsed]
+    before, after = (str(UasLas(score.uas, score.las)) for score in scores)
+    return (
+        f"cost of the stored precision on the development data ({COUNTING}): {before} before, {after} after"
+    )

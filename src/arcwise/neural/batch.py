@@ -1,4 +1,4 @@
-"""``Batch``: sentences side by side without padding, as the networks take them, and what is left out of their vectors in training."""
+"""``Batch``: sentences packed without padding, and dropout over them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences of a batch, longest first, without padding: all first positions (the roots), then all second ones, and so on.
+    """Packed sentences, longest first: all first positions (the roots), then all second positions, and so on.
 
-    ``positions``: where each of the N rows stands in the data; ``counts``: rows of each position, on the CPU; ``sentence``: of each
-    row, 0..B-1; ``places``: of each row in the padded (B, T) matrix, flat; ``lengths``: words of each sentence; ``sentences``:
-    their numbers in the data, on the CPU.
+    ``positions``: index of each of the N rows in the data; ``counts``: rows per position, on the CPU;
+    ``sentence``: sentence of each row, 0..B-1; ``places``: flat index of each row in the padded (B, T)
+    matrix; ``lengths``: words per sentence; ``sentences``: their numbers in the data, on the CPU.
     """
 
     positions: Tensor
@@ -28,12 +28,12 @@ class Batch:
 
     @property
     def size(self) -> int:
-        """Sentences."""
+        """Number of sentences."""
         return len(self.lengths)
 
     @property
     def width(self) -> int:
-        """T: one more than the words of the longest sentence."""
+        """T: words of the longest sentence, plus the root."""
         return len(self.counts)
 
     @classmethod
@@ -44,12 +44,14 @@ class Batch:
         lengths: npt.NDArray[np.int64],
         device: str | torch.device,
     ) -> Batch:
-        """The batch of these sentences; ``starts`` and ``lengths`` (words) are those of all sentences of the data, whose every sentence
-        begins with a root."""
+        """Pack some sentences; ``starts`` and ``lengths`` (words) are those of all sentences of the data.
+
+        Every sentence of the data begins with a root.
+        """
         chosen = sentences[np.argsort(-lengths[sentences], kind="stable")]
-        own = lengths[chosen]
-        width = int(own[0]) + 1
-        inside = np.arange(width)[:, None] <= own  # (T, B)
+        batch_lengths = lengths[chosen]
+        width = int(batch_lengths[0]) + 1
+        inside = np.arange(width)[:, None] <= batch_lengths  # (T, B)
         position, sentence = np.nonzero(inside)
         flat = np.stack([starts[chosen][sentence] + position, sentence, sentence * width + position])
         moved = torch.from_numpy(flat).to(device, non_blocking=True)
@@ -58,26 +60,26 @@ class Batch:
             torch.from_numpy(inside.sum(1)),
             moved[1],
             moved[2],
-            torch.from_numpy(own.astype(np.int32)).to(device, non_blocking=True),
+            torch.from_numpy(batch_lengths.astype(np.int32)).to(device, non_blocking=True),
             chosen,
         )
 
     def padded(self, rows: Tensor) -> Tensor:
-        """(N, D) → (B, T, D), 0 in the padding."""
+        """Pad (N, D) to (B, T, D) with zeros."""
         flat = rows.new_zeros(self.size * self.width, rows.shape[-1])
         return flat.index_copy(0, self.places, rows).view(self.size, self.width, -1)
 
 
 @dataclass(frozen=True)
 class Dropout:
-    """Shares that are left out in training: of the values of each table, of the numbers of vectors."""
+    """Dropout rates: of the values of each embedding table, and of vectors."""
 
     inputs: tuple[float, ...]
     vectors: float
 
 
 def apply_dropout(rows: Tensor, batch: Batch, drops: Dropout | None) -> Tensor:
-    """With some numbers of the vectors (N, D) left out, the same in all rows of a sentence (Gal & Ghahramani 2016)."""
+    """Drop entries of the vectors (N, D), with one mask per sentence (Gal & Ghahramani 2016)."""
     if drops is None or drops.vectors == 0:
         return rows
     kept = 1 - drops.vectors

@@ -1,4 +1,4 @@
-"""``TrainingCheckpoint``: a file from which an interrupted training goes on, written whole after each epoch."""
+"""``TrainingCheckpoint``: a file to resume training from, written atomically after epochs."""
 
 from __future__ import annotations
 
@@ -20,39 +20,42 @@ from arcwise.treebanks.files import PathLike
 KIND = "neural-checkpoint"
 VERSION = 1
 OFTEN = 20.0
-"""Seconds between two checkpoints, at least."""
+"""Minimum number of seconds between two checkpoints."""
 
 
 class Resumable(Protocol):
-    """A trainer that tells its state, and goes on from one."""
+    """A trainer that can save and restore its state."""
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Everything that training goes on from."""
+        """Return everything needed to resume training."""
         ...
 
     def load_state(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on from there."""
+        """Restore the state."""
         ...
 
 
 @dataclass(frozen=True)
 class TrainingCheckpoint:
-    """A file, and what the training is that it belongs to."""
+    """A checkpoint file and the training it belongs to."""
 
     path: PathLike
     fingerprint: str
-    """Of configuration and data: a file of another training is refused."""
+    """Hash of configuration and data; a file with another one is refused."""
     written: list[float] = field(default_factory=lambda: [-inf])
-    """When it was written, in seconds."""
+    """Times of writing, in seconds."""
     best: dict[int, tuple[dict[str, Any], npt.NDArray[Any]]] = field(default_factory=dict)
-    """Of each network so far what is told of it, and its best weights: also of those that ended after the file was last written."""
+    """Status and best weights of each network so far, including those not yet in the file."""
 
     def of(self, member: int, trainer: Resumable, epochs: int) -> MemberCheckpoint:
-        """That of one of the networks of an ensemble, which has so many epochs."""
+        """Return the checkpoint of one ensemble member, which is trained for ``epochs`` epochs."""
         return MemberCheckpoint(self, member, trainer, epochs)
 
     def read(self) -> Packed | None:
-        """What the file has; None if there is none. ``ModelError`` if it belongs to another training."""
+        """Read the file.
+
+        None if it does not exist. Raises ``ModelError`` if it belongs to another training.
+        """
         if not Path(self.path).exists():
             return None
         packed = read_model(self.path)
@@ -66,7 +69,7 @@ class TrainingCheckpoint:
 
 @dataclass(frozen=True)
 class MemberCheckpoint:
-    """``learning.training.Checkpoint`` of one network; those that are finished are kept in the same file."""
+    """``learning.training.Checkpoint`` of one network; the same file keeps the finished ones."""
 
     file: TrainingCheckpoint
     member: int
@@ -74,7 +77,10 @@ class MemberCheckpoint:
     epochs: int
 
     def load(self) -> tuple[int, Best] | None:
-        """The last epoch that was finished, and the best so far; the trainer goes on from there. None: nothing was done yet."""
+        """Restore the trainer.
+
+        Return the last finished epoch and the best so far, None if nothing was saved.
+        """
         packed = self.file.read()
         if packed is None or self.member > int(packed.header["member"]):
             return None
@@ -88,7 +94,7 @@ class MemberCheckpoint:
         assert best.weights is not None
         self.file.best[self.member] = told, best.weights
         if self.member < int(packed.header["member"]):
-            return self.epochs, best  # it was finished, also if patience ended it early
+            return self.epochs, best  # finished, perhaps by early stopping
         start = "state."
         self.trainer.load_state(
             {name.removeprefix(start): a for name, a in packed.arrays.items() if name.startswith(start)}
@@ -96,7 +102,7 @@ class MemberCheckpoint:
         return told["done"], best
 
     def save(self, epoch: int, best: Best) -> None:
-        """Write the file, unless that was done a moment ago; after the last epoch always."""
+        """Write the file, unless it was just written; always after the last epoch."""
         assert best.weights is not None
         told = {
             "done": epoch,

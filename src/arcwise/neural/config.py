@@ -85,8 +85,8 @@ class NeuralConfig:
     objective: Objective = option(
         "likelihood",
         "Training objective: likelihood (negative log-likelihood of the tree), softmax-margin (the same with "
-        "cost-augmented scores), hinge (structured hinge loss) or head-by-head (cross-entropy over each word's "
-        "heads, without a tree constraint). Labels are trained jointly.",
+        "cost-augmented scores), hinge (structured hinge loss) or head-by-head (cross-entropy over each "
+        "word's heads, without a tree constraint). Labels are trained jointly.",
     )
     projective: bool = option(
         False,
@@ -227,7 +227,7 @@ class NeuralConfig:
         if self.objective != "likelihood":
             raise OptionError(
                 "objective",
-                f"found {self.objective!r} with a teacher, expected likelihood, which learns from probabilities",
+                f"found {self.objective!r} with a teacher, expected likelihood, which learns probabilities",
             )
 
     def refuse_unread(self) -> None:

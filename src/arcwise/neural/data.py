@@ -1,4 +1,4 @@
-"""Sentences as tensors: what a network sees, and what it learns from."""
+"""Sentences as tensors: network inputs and training targets."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from arcwise.treebanks import Treebank
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 _LIKE = 100
-"""So many batches of sentences are sorted by length at a time, so that those of a batch are of like length."""
+"""Batches sorted by length together, so that sentences of a batch have similar lengths."""
 _WIDEST = 40_000_000
-"""Numbers that labels of all arcs of a batch may need at most."""
+"""Maximum number of label scores of all arcs in a batch, to bound memory."""
 
 
 class RowEncoder(Protocol):
-    """What gives the words of a treebank their rows: ``Inputs`` (numbers of rows of tables), ``WordPieces`` (numbers of pieces)."""
+    """Encodes words as rows: ``Inputs`` (rows of embedding tables) or ``WordPieces`` (piece IDs)."""
 
     def rows(self, treebank: Treebank) -> Codes:
-        """Shape (words, ·)."""
+        """Return the rows, shape (words, ·)."""
         ...
 
 
 @dataclass(frozen=True)
 class Data:
-    """Sentences, each with its root before its words: rows (P, ·), heads and labels (P,), -1 where unknown; tags, one (P,) each."""
+    """Sentences with a root before their words: rows (P, ·), heads, labels and tags (P,), -1 if unknown."""
 
     rows: Tensor
     heads: Tensor
@@ -43,9 +43,9 @@ class Data:
     starts: Ints
     lengths: Ints
     complete: bool
-    """Whether all heads are known."""
+    """Whether every word has a head."""
     heads_with_labels: bool
-    """Whether each word whose label is known has a known head."""
+    """Whether every labelled word has a head."""
     soft_targets: TensorTargets | None = None
     """What a teacher says."""
 
@@ -60,7 +60,7 @@ class Data:
         device: str,
         soft_targets: TensorTargets | None = None,
     ) -> Data:
-        """``heads``, ``labels`` and ``tags`` are flat over the words of the treebank."""
+        """Encode a treebank; ``heads``, ``labels`` and ``tags`` are flat over its words."""
         lengths = treebank.sentence_lengths.astype(np.int64)
         starts = np.concatenate([[0], np.cumsum(lengths + 1)])
         is_word = np.ones(int(starts[-1]), np.bool_)
@@ -88,16 +88,19 @@ class Data:
 
     @property
     def device(self) -> torch.device:
-        """Where the tensors are."""
+        """Device of the tensors."""
         return self.rows.device
 
     def batch(self, sentences: Ints) -> Batch:
-        """These sentences as a batch."""
+        """Pack some sentences into a batch."""
         return Batch.of(sentences, self.starts, self.lengths, self.device)
 
     def batches(self, words: int, order: Ints | None = None, *, states: int = 1) -> Iterator[Ints]:
-        """The sentences in batches of about so many words, those of a batch of like length. ``order``: in which they are taken, else by
-        length. ``states``: of an arc, so that long sentences do not need too much memory."""
+        """Group sentences of similar length into batches of about ``words`` words.
+
+        ``order``: shuffled order of the sentences; by default they are sorted by length. ``states``: label
+        scores per arc, to bound the memory of long sentences.
+        """
         if order is None:
             yield from self._cut(np.argsort(self.lengths, kind="stable"), words, states)
             return

@@ -1,4 +1,4 @@
-"""``NeuralModel``: the parts of a trained neural parser, and its model file."""
+"""``NeuralModel``: a trained neural parser as values, and its model file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class NeuralModel(Packable):
-    """Configuration, alphabets and the weights of one network or several; what was learned from what; how scores become probabilities."""
+    """Configuration, alphabets, weights of one or several networks, training report and calibration."""
 
     config: NeuralConfig
     inputs: Inputs
@@ -40,19 +40,19 @@ class NeuralModel(Packable):
     """The arrays of each network: float32, or 8-bit with scales (``native.quantised``)."""
     decoding: Decoding
     temperatures: Temperatures = field(default_factory=Temperatures)
-    """What the scores of arcs and of labels are divided by; the networks that run have it in their weights."""
+    """Temperatures of arc and label scores; loading a network applies them to its weights."""
     writes: tuple[str, ...] = ()
-    """The columns of tags that the network fills in: those that it was better at, on development data, than what it saw."""
+    """Tag columns that the network writes: those it predicts better than its input, on development data."""
     report: Mapping[str, Any] = field(default_factory=dict)
-    """Data, scores and history of the training."""
+    """Training data, scores and history."""
     transformer: Transformer | None = None
-    """What reads the words, if not tables and LSTMs."""
+    """The transformer encoder, if there is one."""
     look_alikes: LookAlikes = field(default_factory=LookAlikes)
-    """How words are read."""
+    """Character substitutions applied before reading words."""
 
     @property
     def summary(self) -> str:
-        """Sizes."""
+        """Sizes in a few words."""
         shape = self.shape
         many = f"{len(self.members)} networks of " if len(self.members) > 1 else ""
         encoder = f"{shape.layers} layers of 2 × {shape.hidden} units"
@@ -65,16 +65,16 @@ class NeuralModel(Packable):
 
     @property
     def shape(self) -> NetworkShape:
-        """The sizes of its networks."""
+        """Sizes of its networks."""
         return network_shape(self.config, self.inputs, self.labels, self.tags, self.transformer)
 
     @property
     def is_8_bit(self) -> bool:
-        """Whether the weights are kept in 8 bits."""
+        """Whether the weights have 8 bits."""
         return any(name.endswith(SCALE) for name in self.members[0])
 
     def networks(self) -> list[native.NeuralNetwork]:
-        """The networks, ready to run: their scores are log-probabilities, at temperature 1. (None of them has a transformer.)"""
+        """Load the networks into native code, with temperatures applied; not for transformers."""
         shape = self.shape
         return [
             native.NeuralNetwork(
@@ -91,7 +91,7 @@ class NeuralModel(Packable):
         ]
 
     def pack(self, precision: Precision = "float32") -> Packed:
-        """The model as plain values. 8-bit weights stay what they are, whatever the precision."""
+        """Pack the model; 8-bit weights stay as they are, whatever the precision."""
         check_precision(precision)
         header = {
             "config": to_dict(self.config),
@@ -117,7 +117,7 @@ class NeuralModel(Packable):
 
     @classmethod
     def unpack(cls, packed: Packed) -> NeuralModel:
-        """The model again."""
+        """Restore a model."""
         packed.expect(KIND, VERSION)
         try:
             header = packed.header
@@ -146,11 +146,11 @@ class NeuralModel(Packable):
             raise ModelError(f"{packed.path}: is a damaged neural model ({error})") from error
 
     def with_temperatures(self, temperatures: Temperatures) -> NeuralModel:
-        """The same model with other confidences."""
+        """Return this model with other temperatures."""
         return replace(self, temperatures=temperatures)
 
     def quantised(self) -> NeuralModel:
-        """The same model with 8-bit weights: smaller and faster, a little less exact."""
+        """Return this model with 8-bit weights: smaller and faster, slightly less accurate."""
         return replace(self, members=tuple(_stored(member, "int8") for member in self.members))
 
 
@@ -161,7 +161,7 @@ def network_shape(
     tags: TagAlphabets,
     transformer: Transformer | None = None,
 ) -> NetworkShape:
-    """The sizes of the network that a (resolved) configuration and its alphabets ask for."""
+    """Return the network sizes for a resolved configuration and its alphabets."""
     layers, hidden, arc_size, label_size = config.sizes
     return NetworkShape(
         tuple(
@@ -181,7 +181,7 @@ def network_shape(
 
 
 def dequantised(member: Mapping[str, npt.NDArray[Any]]) -> dict[str, Floats]:
-    """The arrays of a network in float32, whatever they are kept in."""
+    """Convert the arrays of a network to float32."""
     return {
         name: (values * member[name + SCALE][..., None]).astype(np.float32)
         if name + SCALE in member
@@ -192,7 +192,7 @@ def dequantised(member: Mapping[str, npt.NDArray[Any]]) -> dict[str, Floats]:
 
 
 def _stored(member: Mapping[str, npt.NDArray[Any]], precision: Precision) -> dict[str, npt.NDArray[Any]]:
-    """The arrays in that precision."""
+    """Convert the arrays to the precision of a file."""
     if precision == "float32" or any(name.endswith(SCALE) for name in member):
         return dict(member)
     if precision == "float16":
@@ -208,7 +208,7 @@ def _stored(member: Mapping[str, npt.NDArray[Any]], precision: Precision) -> dic
 
 
 def _tempered(member: Mapping[str, npt.NDArray[Any]], temperatures: Temperatures) -> dict[str, object]:
-    """The arrays of a network whose scores of arcs and labels are divided by the temperatures."""
+    """Divide arc and label scores by the temperatures, by scaling the output weights."""
     found: dict[str, object] = dict(member)
     for start, temperature in (("arc.", temperatures.heads), ("label.", temperatures.labels)):
         for name, values in member.items():
@@ -246,7 +246,7 @@ def _written(columns: Sequence[str], tags: TagAlphabets) -> tuple[str, ...]:
 
 
 def _member(packed: Packed, number: int, shape: NetworkShape) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of one network, checked."""
+    """Read and check the arrays of one network."""
     start = f"member.{number}."
     found = {
         name.removeprefix(start): np.array(values)

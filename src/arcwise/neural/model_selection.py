@@ -1,4 +1,4 @@
-"""What is chosen once the weights are there, on development data: tags to fill in, temperatures, decoder."""
+"""Model selection on development data after training: tag columns, decoder, temperatures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DECODERS = ("mbr", "map")
 def select_tag_columns(
     model: NeuralModel, gold: Treebank, seen: Treebank, threads: int, progress: Progress
 ) -> tuple[str, ...]:
-    """The columns of tags that the network gets right more often than those it sees already are."""
+    """Select the tag columns that the network predicts better than its input tags."""
     if not model.tags.names:
         return ()
     parser = NeuralParser(replace(model, writes=model.tags.columns))
@@ -44,7 +44,7 @@ def select_tag_columns(
 def tune_decoding(
     model: NeuralModel, dev: Treebank, doubts: Sequence[str], *, threads: int, progress: Progress
 ) -> NeuralModel:
-    """The model with the decoder that does best on development data, and temperatures matched to what that decoder finds there."""
+    """Select the decoder with the best development score and calibrate temperatures for it."""
     some = dev.spread(CALIBRATION_SENTENCES)
     start = _likeliest([(NeuralParser(model), some)], threads)
     model = _decoding_chosen(model.with_temperatures(start), dev, threads, progress)
@@ -52,7 +52,7 @@ def tune_decoding(
 
 
 def _decoding_chosen(model: NeuralModel, dev: Treebank, threads: int, progress: Progress) -> NeuralModel:
-    """The decoder and projectivity that do best on the development data; ties go to training's own."""
+    """Select decoder and projectivity by development LAS; ties go to those of training."""
     gold = GoldTrees.of(dev, model.labels)
     own = model.decoding
     candidates = [
@@ -81,7 +81,7 @@ def calibrate(
     threads: int,
     progress: Progress,
 ) -> NeuralModel:
-    """The model with temperatures fitted on data that the models of ``parts`` did not learn from."""
+    """Fit the temperatures with models of cross-validation on their held-out parts."""
     parsers = [
         (NeuralParser(replace(own, decoding=model.decoding)), some.spread(CALIBRATION_SENTENCES))
         for own, some in parts
@@ -106,7 +106,7 @@ def _matched(
     threads: int,
     progress: Progress,
 ) -> NeuralModel:
-    """With temperatures at which what the parsers of ``parts`` say is right as often as they say."""
+    """Fit the temperatures that make stated probabilities match accuracy on ``parts``."""
     own = [(parser.with_temperatures, some) for parser, some in parts]
     found = match_temperatures(own, start, threads=threads)
     parsed = []
@@ -117,7 +117,8 @@ def _matched(
     error = head_calibration_error(parsed)
     on = str(dev) if isinstance(dev, Folds) else data_name(dev)
     progress.say(
-        f"temperature of heads {found.heads:.3g}, of labels {found.labels:.3g}, smoothing {found.smoothing:.2g}: "
+        f"temperature of heads {found.heads:.3g}, of labels {found.labels:.3g}, "
+        f"smoothing {found.smoothing:.2g}: "
         f"calibration error of heads {100 * error:.1f} % on {on} ('arcwise calibrate' shows more)"
     )
     report = {**model.report, "calibration": calibration_report(dev, error, doubts)}

@@ -1,4 +1,4 @@
-"""``Network``: the network of a neural parser in PyTorch, for training. Parsing goes through native code, which needs no torch."""
+"""``Network``: the network in PyTorch, for training; parsing runs it in native code."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ from arcwise.neural.recurrent import RecurrentEncoder
 from arcwise.neural.shape import NetworkShape
 
 SLOPE = 0.1
-"""Of the leaky rectifier."""
+"""Negative slope of the leaky ReLU."""
 
 
 @dataclass(frozen=True)
 class Hidden:
-    """What the network has made of a batch: vectors of the words as heads and dependents, padded (B, T, ·); states of the encoder
-    (N, width)."""
+    """Hidden states of a batch: head and dependent vectors, padded (B, T, ·); encoder states (N, width)."""
 
     states: Tensor
     arc_heads: Tensor
@@ -33,18 +32,18 @@ class Hidden:
 
 
 class Encoder(Protocol):
-    """A module that makes states of positions."""
+    """A module that encodes positions."""
 
     def __call__(self, rows: Tensor, batch: Batch, drops: Dropout | None = None) -> Tensor:
-        """(N, width), from the rows of the batch's positions."""
+        """Encode the rows of the batch's positions, (N, width)."""
         ...
 
     def start(self) -> None:
-        """Give the weights their first values."""
+        """Initialise the weights."""
         ...
 
     def flatten(self) -> None:
-        """Put the weights where they are quickest, after they were copied."""
+        """Compact the weights in memory after they were copied."""
         ...
 
     def parameter_of(self) -> dict[str, Sequence[Any]]:
@@ -55,7 +54,7 @@ class Encoder(Protocol):
 class Network(nn.Module):
     """The network of a ``NetworkShape`` (Kiperwasser & Goldberg 2016; Dozat & Manning 2017).
 
-    ``encoder``: what makes the states of the positions, (N, width), from their rows; else a ``RecurrentEncoder``.
+    ``encoder``: by default a ``RecurrentEncoder``.
     """
 
     def __init__(self, shape: NetworkShape, encoder: Encoder | None = None) -> None:
@@ -79,18 +78,16 @@ class Network(nn.Module):
         self._start()
 
     def _start(self) -> None:
-        """First weights: orthogonal matrices."""
+        """Initialise with orthogonal matrices."""
         self.encoder.start()
         for weight in self.sides.parameters():
             nn.init.orthogonal_(weight) if weight.ndim == 2 else weight.data.zero_()
-        if self.shape.clusters > 1:  # clusters that are equal would stay so
+        if self.shape.clusters > 1:  # equal clusters would have equal gradients and stay equal
             nn.init.normal_(self.label_head, std=0.05)
             nn.init.normal_(self.label_dependent, std=0.05)
 
-    # ---- forward
-
     def hidden(self, rows: Tensor, batch: Batch, drops: Dropout | None = None) -> Hidden:
-        """``rows``: (N, atoms), those of the batch's positions. ``drops``: what is left out in training."""
+        """Compute hidden states from the rows (N, features) of the batch's positions."""
         states = self.encoded(rows, batch, drops)
         vectors = {}
         for name, side in self.sides.items():
@@ -105,17 +102,20 @@ class Network(nn.Module):
         )
 
     def encoded(self, rows: Tensor, batch: Batch, drops: Dropout | None) -> Tensor:
-        """(N, width): what the encoder makes of the positions."""
+        """Encoder states, (N, width)."""
         states: Tensor = self.encoder(rows, batch, drops)
         return states
 
     def arcs(self, hidden: Hidden) -> Tensor:
-        """(B, T, T): the score of each arc h → m."""
+        """Scores of the arcs h → m, (B, T, T)."""
         heads = linear(hidden.arc_heads, self.arc_product.t())
         return heads @ hidden.arc_dependents.transpose(1, 2) + (hidden.arc_heads @ self.arc_head)[:, :, None]
 
     def label_scores(self, hidden: Hidden, heads: Tensor) -> Tensor:
-        """(B, T, S): log P(state | arc) of the arc from ``heads`` (B, T) into each word; heads below 0 give nothing of use."""
+        """log P(state | arc) for the arcs from ``heads`` (B, T), (B, T, S).
+
+        Undefined where heads are negative.
+        """
         assert hidden.label_heads is not None
         assert hidden.label_dependents is not None
         rows = torch.arange(heads.shape[1], device=heads.device)
@@ -127,7 +127,7 @@ class Network(nn.Module):
         return (found + alone + self.label_bias).log_softmax(-1)
 
     def all_label_scores(self, hidden: Hidden) -> Tensor:
-        """(B, T, T, S): log P(state | arc) of every arc h → m."""
+        """log P(state | arc) of every arc h → m, (B, T, T, S)."""
         assert hidden.label_heads is not None
         assert hidden.label_dependents is not None
         S, R = self.shape.states, self.shape.label_size
@@ -140,16 +140,14 @@ class Network(nn.Module):
         return (found + (of_heads @ self.label_head.t() + self.label_bias)[:, :, None]).log_softmax(-1)
 
     def by_label(self, states: Tensor) -> Tensor:
-        """log P of states (…, S) → of labels (…, L): clusters summed out."""
+        """Sum out clusters: log P of states (…, S) → of labels (…, L)."""
         if self.shape.clusters == 1:
             return states
         return states.view(*states.shape[:-1], self.shape.labels, self.shape.clusters).logsumexp(-1)
 
     def tag_scores(self, hidden: Hidden) -> list[Tensor]:
-        """For each tag (N, values)."""
+        """Scores of the values of each tag, (N, values)."""
         return [tag(hidden.states) for tag in self.tags]
-
-    # ---- arrays
 
     def parameter_of(self) -> dict[str, Sequence[Any]]:
         """Name of an array (``NetworkShape``) → the parameters whose sum it is."""
@@ -165,7 +163,7 @@ class Network(nn.Module):
         return found
 
     def arrays(self) -> dict[str, npt.NDArray[np.float32]]:
-        """The weights by the names of ``NetworkShape``."""
+        """Weights under the names of ``NetworkShape``."""
         with torch.no_grad():
             return {
                 name: sum(parts[1:], parts[0]).detach().cpu().numpy().copy()
@@ -173,7 +171,7 @@ class Network(nn.Module):
             }
 
     def load(self, arrays: Mapping[str, npt.NDArray[np.float32]]) -> None:
-        """Take these weights."""
+        """Load weights."""
         with torch.no_grad():
             for name, parts in self.parameter_of().items():
                 for place, part in enumerate(parts):

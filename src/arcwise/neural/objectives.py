@@ -1,4 +1,4 @@
-"""What training makes small: the losses of trees, labels and tags of a batch."""
+"""Training objectives: losses of trees, labels and tags."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LOSSES: dict[str, Callable[..., Tensor]] = {
 def sentence_losses(
     network: Network, hidden: Hidden, data: Data, batch: Batch, config: NeuralConfig
 ) -> Tensor:
-    """(B,): the weighted loss of each sentence, against the teacher's soft targets where it has any, else its gold tree."""
+    """Weighted loss of each sentence, (B,), against the teacher's soft targets or else its gold tree."""
     targets = data.soft_targets
     if targets is None:
         return tree_loss(network, hidden, data, batch, config)
@@ -48,11 +48,11 @@ def sentence_losses(
 
 
 def tree_loss(network: Network, hidden: Hidden, data: Data, batch: Batch, config: NeuralConfig) -> Tensor:
-    """(B,): the loss of the tree of each sentence; inf, without gradient, where no tree of the class agrees with what is known.
+    """Loss of each sentence's tree, (B,); inf without gradient if no tree of the class fits the annotation.
 
-    The score of a labelled arc is that of the arc + log P(label | arc). So the likelihood of a labelled tree falls into that of its heads
-    and those of its labels, and only labels of right arcs need be scored. Where costs of labels are added, or a label is known whose head is
-    not, all arcs have to be scored with all labels.
+    The score of a labelled arc is the arc score + log P(label | arc), so the likelihood factors into that of
+    the heads and that of the labels, and only labels of gold arcs are scored. With label costs, or labels of
+    words without heads, all arcs are scored with all labels.
     """
     heads, labels = known(data.heads, batch), known(data.labels, batch)
     arcs = network.arcs(hidden)
@@ -79,7 +79,7 @@ def tree_loss(network: Network, hidden: Hidden, data: Data, batch: Batch, config
 
 
 def tag_losses(network: Network, hidden: Hidden, data: Data, batch: Batch) -> list[Tensor]:
-    """For each tag that is learned the sum of -log P(tag) over the words that have one."""
+    """Negative log-likelihood of each tag, summed over the words that have one."""
     return [
         cross_entropy(scores, tags[batch.positions], ignore_index=-1, reduction="sum")
         for scores, tags in zip(network.tag_scores(hidden), data.tags, strict=True)
@@ -87,21 +87,21 @@ def tag_losses(network: Network, hidden: Hidden, data: Data, batch: Batch) -> li
 
 
 def known(values: Tensor, batch: Batch) -> Tensor:
-    """(P,) → (B, T), -1 in the padding."""
+    """Pad targets (P,) to (B, T) with -1."""
     flat = values.new_full((batch.size * batch.width,), -1)
     flat[batch.places] = values[batch.positions]
     return flat.view(batch.size, batch.width)
 
 
 def _label_loss(network: Network, hidden: Hidden, heads: Tensor, labels: Tensor) -> Tensor:
-    """(B,): -log P(labels | their arcs), clusters summed out, of words whose head and label are known."""
+    """-log P(labels | arcs), (B,), clusters summed out, over words with head and label."""
     found = network.by_label(network.label_scores(hidden, heads))  # (B, T, L)
     of_words = found.gather(-1, labels.clamp(min=0)[..., None]).squeeze(-1)
     return -torch.where((labels >= 0) & (heads >= 0), of_words, 0.0).sum(1)
 
 
 def _head_by_head(arcs: Tensor, heads: Tensor, batch: Batch) -> Tensor:
-    """(B,): Σ over words of -log softmax of the score of the right head among all words but itself, and the root."""
+    """Cross-entropy over the heads of each word (other words and the root), summed per sentence, (B,)."""
     places = torch.arange(batch.width, device=arcs.device)
     outside = places[None, :] > batch.lengths[:, None]  # (B, T)
     impossible = outside[:, :, None] | torch.eye(batch.width, dtype=torch.bool, device=arcs.device)

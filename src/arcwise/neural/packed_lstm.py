@@ -1,5 +1,8 @@
-"""A layer of LSTMs over packed sentences on the CPU: what ``torch.nn.LSTM`` computes, whose gradient there is a sum of tensors as large as
-the batch, one for each position."""
+"""Bidirectional LSTM layer over packed sentences on the CPU.
+
+It computes what ``torch.nn.LSTM`` does, but faster: torch's gradient of packed sentences adds up a tensor as
+large as the batch for every position.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +15,28 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 _ENDS = ("_l0", "_l0_reverse")
-"""Of the names of a layer's weights: forwards, backwards."""
+"""Suffixes of a layer's weights: forward, backward."""
 
 
 def packed_lstm(layer: nn.LSTM, rows: Tensor, counts: Sequence[int]) -> Tensor:
-    """(N, 2H): what a layer of both directions makes of ``rows`` (N, D): all first positions, then all second ones (``Batch``), of which
-    there are ``counts``, longest sentences first."""
+    """Run a bidirectional layer on ``rows`` (N, D), packed as in ``Batch`` with ``counts`` rows per position.
+
+    Returns the outputs, (N, 2H).
+    """
 
     def both(name: str) -> list[Tensor]:
         return [getattr(layer, name + end) for end in _ENDS]
 
     bias = torch.cat(both("bias_ih")) + torch.cat(both("bias_hh"))
-    found = _Layer.apply(rows, torch.cat(both("weight_ih")), bias, torch.stack(both("weight_hh")), counts)
-    return torch.as_tensor(found)
+    outputs = _Layer.apply(rows, torch.cat(both("weight_ih")), bias, torch.stack(both("weight_hh")), counts)
+    return torch.as_tensor(outputs)
 
 
 class _Layer(Function):
-    """Weights of the gates (in, forget, cell, out; forwards, then backwards): of the inputs (8H, D), alone (8H), of the output before
-    (2, 4H, H)."""
+    """Weights of the gates (input, forget, cell, output; forward, then backward).
+
+    Input weights (8H, D), bias (8H), recurrent weights (2, 4H, H).
+    """
 
     @staticmethod
     def forward(
@@ -69,7 +76,7 @@ class _Layer(Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         rows, of_inputs, of_outputs, gates, outputs_before, cells_before, squashed = ctx.saved_tensors
         size, counts = of_outputs.shape[2], ctx.counts
-        found = torch.empty_like(gates)  # of the gates before they are squashed
+        found = torch.empty_like(gates)  # of the gates before the activation
         found_recurrent = torch.empty_like(of_outputs)
         for way in range(2):
             slopes, own_gates = found.chunk(2, 1)[way], gates.chunk(2, 1)[way]
@@ -78,7 +85,7 @@ class _Layer(Function):
             )
             let_in, forget, new, let_out = own_gates.chunk(4, 1)
             of_in, of_forget, of_new, of_out = slopes.chunk(4, 1)
-            # First what one unit of the cell's gradient, or of the output's, is for each gate.
+            # Local derivatives of each gate with respect to the cell, or to the output.
             torch.mul(new, let_in - let_in * let_in, out=of_in)
             torch.mul(before, forget - forget * forget, out=of_forget)
             torch.mul(let_in, 1 - new * new, out=of_new)
@@ -98,7 +105,7 @@ class _Layer(Function):
 
 
 def _positions(counts: Sequence[int], *, backwards: bool) -> Iterator[tuple[slice, int]]:
-    """The rows of each position and how many they are, from the first position on or from the last one."""
+    """Yield the rows of each position and their count, forwards or backwards."""
     starts = [0]
     for count in counts:
         starts.append(starts[-1] + count)

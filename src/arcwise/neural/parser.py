@@ -37,7 +37,9 @@ _SENTENCES = 256
 
 
 class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
-    """A trained neural parser. Training needs torch; parsing needs only numpy, unless the encoder is a transformer.
+    """A trained neural parser. Training needs torch.
+
+    Parsing needs only numpy, unless the encoder is a transformer.
 
     Inference is that of the graph-based parser: decoders, classes of trees, constraints and confidences.
     """
@@ -88,7 +90,10 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         return type(self)(model, scorer=self.scorer.of(model))  # type: ignore[union-attr]
 
     def _placed(self, options: ParseOptions) -> Self:
-        """Return the parser on the device of the options; itself if they name none or there is no transformer."""
+        """Return the parser on the device of the options.
+
+        Itself if they name none or there is no transformer.
+        """
         if options.device is None or self.model.transformer is None:
             return self
         if options.device not in self._by_device:
@@ -126,14 +131,14 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
     ) -> Self:
         """Train a parser.
 
-        ``dev`` selects the epoch and the decoder and calibrates the confidences: a treebank, or folds of the training
-        data (``"5fold"``; ``"auto"``: folds if the treebank is small). Trees can be partial (heads ``_``). Ctrl-C keeps
-        the best weights so far.
+        ``dev`` selects the epoch and the decoder and calibrates the confidences: a treebank, or folds of the
+        training data (``"5fold"``; ``"auto"``: folds if the treebank is small). Trees can be partial (heads
+        ``_``). Ctrl-C keeps the best weights so far.
 
-        ``predicted_tags``: the data with another tagger's tags as input, where the network learns the gold tags
-        (``config.learns``). ``checkpoint``: file written after each epoch, from which training resumes if it exists.
-        ``engine``: where ensemble members and folds are trained. ``distillation``: a teacher to learn from, on the
-        treebank and on text.
+        ``predicted_tags``: the data with another tagger's tags as input, where the network learns the gold
+        tags (``config.learns``). ``checkpoint``: file written after each epoch, from which training resumes
+        if it exists. ``engine``: where ensemble members and folds are trained. ``distillation``: a teacher to
+        learn from, on the treebank and on text.
         """
         from arcwise.neural.training import train_model
 
@@ -164,7 +169,8 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
     ) -> Analysis:
         """Parse, and also return the trees as arrays.
 
-        A network that predicts tags replaces those columns too, except for values that ``options.keep`` keeps.
+        A network that predicts tags replaces those columns too, except for values that ``options.keep``
+        keeps.
         """
         treebank = as_treebank(treebank)
         options.check(self.description, self.capabilities)
@@ -198,7 +204,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> KBestParses:
-        """Return the ``options.k_best`` best trees of every sentence, with distinct heads, and their probabilities."""
+        """Return the best trees of every sentence, which differ in their heads, with probabilities."""
         placed = self._placed(options)
         return super(NeuralParser, placed).k_best_parses(
             treebank, options=options, constraints=constraints, threads=threads
@@ -229,7 +235,10 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
 
     @property
     def batch_sentences(self) -> int | None:
-        """Batch size with a transformer, whose scores are kept; native networks decode sentence by sentence."""
+        """Batch size with a transformer, whose scores are kept.
+
+        Native networks decode sentence by sentence.
+        """
         return None if self.model.transformer is None else _SENTENCES
 
     @property

@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float32]
 
 
 class EnsembleScorer:
-    """Scores labelled arcs as arc score + log P(label | arc) (Dozat & Manning 2017), averaged over the networks."""
+    """Scores labelled arcs as arc score + log P(label | arc) (Dozat & Manning 2017), averaged over networks."""
 
     def __init__(self, model: NeuralModel, networks: list[native.NeuralNetwork] | None = None) -> None:
         """``networks``: those of the model if they are loaded already."""
@@ -51,7 +51,7 @@ class EnsembleScorer:
         return by_network[0] if len(by_network) == 1 else Scores.mean(by_network)
 
     def tags(self, treebank: Treebank, *, threads: int = 1) -> list[tuple[Codes, Floats]]:
-        """For each tag, the code of every word's value and its probability, from the most confident network."""
+        """For each tag, every word's code and its probability, from the most confident network."""
         read = self._model.look_alikes.view(treebank)
         by_network = [network.tags(read.layout, read.data, threads=threads) for network in self.networks]
         return [most_confident(predictions) for predictions in zip(*by_network, strict=True)]
@@ -110,7 +110,7 @@ class NeuralScorer(EnsembleScorer):
 
 
 class TaggingScorer(NeuralScorer):
-    """A network that keeps the tags of its decoding pass, so that tagging the same treebank needs no second one."""
+    """A network that keeps the tags of its decoding pass, so that tagging needs no second one."""
 
     def __init__(self, scorer: NeuralScorer) -> None:
         super().__init__(scorer._model, scorer.networks)
@@ -139,7 +139,7 @@ class TaggingScorer(NeuralScorer):
         return result
 
     def tags(self, treebank: Treebank, *, threads: int = 1) -> list[tuple[Codes, Floats]]:
-        """Return the tags of the last decoding pass if it was over this treebank, otherwise run the network."""
+        """Return the tags of the last decoding pass over this treebank, or run the network."""
         if self._tagged is not None and self._tagged[0] is treebank:
             return self._tagged[1]
         return super().tags(treebank, threads=threads)

@@ -1,4 +1,4 @@
-"""Train a neural parser: prepare trees and alphabets, train one network or an ensemble, tune on development data."""
+"""Train a neural parser: prepare the data, train one network or an ensemble, tune on development data."""
 
 from __future__ import annotations
 
@@ -193,7 +193,9 @@ class NeuralLearner:
         epochs: int | None = None,
         engine: Engine = ThisProcess(),
     ) -> tuple[NeuralModel, Best]:
-        """Train all networks, each with the weights of its best epoch; also return the ``Best`` of the last one.
+        """Train all networks, each with the weights of its best epoch.
+
+        Also return the ``Best`` of the last one.
 
         ``epochs``: stop each network after this many, with the learning-rate schedule of the full number.
         ``engine``: where the networks of an ensemble are trained.
@@ -330,7 +332,7 @@ class NeuralLearner:
 def _network(
     make_learner: Callable[..., NeuralLearner], dev: Treebank | None, epochs: int | None, number: int
 ) -> Best:
-    """Train one network of an ensemble in a worker, which makes its own learner: a learner cannot be pickled."""
+    """Train one network in a worker, which makes its own learner: a learner cannot be pickled."""
     quiet = Progress(shown=False)
     return make_learner(progress=quiet)._run_one(number, dev, quiet, None, epochs)
 
@@ -352,8 +354,10 @@ def _codes(values: Sequence[str], names: Sequence[str]) -> npt.NDArray[np.int32]
 
 
 def _cross_validated(learner: NeuralLearner, folds: Folds, progress: Progress, engine: Engine) -> NeuralModel:
-    """Choose the epoch by cross-validation, train the final networks for that many epochs on the whole treebank, and
-    calibrate them with the held-out networks."""
+    """Choose the epoch by cross-validation and train the final networks on the whole treebank.
+
+    The networks of the folds calibrate the final ones.
+    """
     distilled = learner.distilled
     gold = len(learner.train) if distilled is None else distilled.gold_sentences
     tasks = fold_tasks(folds, learner.train[:gold], distilled, seen=learner.tagged[:gold])
