@@ -70,8 +70,8 @@ class _TextReader:
         elif self._tokenizer is None:
             raise OptionError(
                 "text",
-                f"found raw text in {path}, but the teacher is not a pipeline; expected tokenized and tagged CoNLL-U, or a "
-                "teacher trained by 'arcwise train --pipeline'",
+                f"found raw text in {path}, but the teacher is not a pipeline; "
+                "expected tokenized and tagged CoNLL-U, or a teacher trained by 'arcwise train --pipeline'",
             )
         else:
             with open_input(path) as stream:

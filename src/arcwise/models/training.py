@@ -112,7 +112,7 @@ def parts_for(kind: str, config: PathLike | None, options: Mapping[str, Any], wo
 
 
 def precision_cost(parser: Parser, path: PathLike, dev: Treebank, *, threads: int) -> str:
-    """Describe the cost of the stored precision: attachment scores on the development data, before and after."""
+    """Describe the cost of the stored precision by attachment scores on the development data."""
     parsed = [p.parse(dev, threads=threads) for p in (parser, open_model(path))]
     scores = [evaluate(dev, treebank).attachment for treebank in parsed]
     before, after = (str(UasLas(score.uas, score.las)) for score in scores)
