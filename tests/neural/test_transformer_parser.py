@@ -142,7 +142,7 @@ def test_a_checkpoint_of_another_transformer_is_refused(folder: Path, tmp_path: 
     save_file(arrays, other / "model.safetensors", metadata={"format": "pt"})
     options = {"config": NeuralConfig(encoder=str(folder), **QUICK), "checkpoint": tmp_path / "c"}
     NeuralParser.train(small_treebank(), **options)
-    with pytest.raises(ModelError, match="belongs to a training with other options or data"):
+    with pytest.raises(ModelError, match="belongs to a training run with other options or data"):
         NeuralParser.train(
             small_treebank(), **(options | {"config": NeuralConfig(encoder=str(other), **QUICK)})
         )

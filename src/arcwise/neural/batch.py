@@ -54,6 +54,7 @@ class Batch:
         inside = np.arange(width)[:, None] <= batch_lengths  # (T, B)
         position, sentence = np.nonzero(inside)
         flat = np.stack([starts[chosen][sentence] + position, sentence, sentence * width + position])
+        # One array, so that a GPU needs a single transfer; counts stay on the CPU for PackedSequence.
         moved = torch.from_numpy(flat).to(device, non_blocking=True)
         return cls(
             moved[0],

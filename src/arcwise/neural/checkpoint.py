@@ -62,7 +62,7 @@ class TrainingCheckpoint:
         packed.expect(KIND, VERSION)
         if packed.header.get("fingerprint") != self.fingerprint:
             raise ModelError(
-                f"{self.path}: belongs to a training with other options or data (delete it to start anew)"
+                f"{self.path}: belongs to a training run with other options or data (delete it to start over)"
             )
         return packed
 
@@ -84,33 +84,33 @@ class MemberCheckpoint:
         packed = self.file.read()
         if packed is None or self.member > int(packed.header["member"]):
             return None
-        told = packed.header["told"][self.member]
+        status = packed.header["told"][self.member]
         best = Best(
             np.array(packed.array(f"best.{self.member}")),
-            told["epoch"],
-            None if told["score"] is None else UasLas(*told["score"]),
-            told["history"],
+            status["epoch"],
+            None if status["score"] is None else UasLas(*status["score"]),
+            status["history"],
         )
         assert best.weights is not None
-        self.file.best[self.member] = told, best.weights
+        self.file.best[self.member] = status, best.weights
         if self.member < int(packed.header["member"]):
             return self.epochs, best  # finished, perhaps by early stopping
         start = "state."
         self.trainer.load_state(
             {name.removeprefix(start): a for name, a in packed.arrays.items() if name.startswith(start)}
         )
-        return told["done"], best
+        return status["done"], best
 
     def save(self, epoch: int, best: Best) -> None:
         """Write the file, unless it was just written; always after the last epoch."""
         assert best.weights is not None
-        told = {
+        status = {
             "done": epoch,
             "epoch": best.epoch,
             "score": None if best.score is None else list(best.score),
             "history": best.history,
         }
-        self.file.best[self.member] = told, best.weights
+        self.file.best[self.member] = status, best.weights
         now = monotonic()
         if epoch < self.epochs and now - self.file.written[-1] < OFTEN:
             return
@@ -121,6 +121,6 @@ class MemberCheckpoint:
         header = {
             "fingerprint": self.file.fingerprint,
             "member": self.member,
-            "told": [told for told, _ in members],
+            "told": [status for status, _ in members],
         }
         write_model(self.file.path, Packed(KIND, VERSION, header, arrays))

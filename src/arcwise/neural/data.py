@@ -18,9 +18,9 @@ from arcwise.treebanks import Treebank
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
-_LIKE = 100
+_BUCKET_BATCHES = 100
 """Batches sorted by length together, so that sentences of a batch have similar lengths."""
-_WIDEST = 40_000_000
+_MAX_SCORES = 40_000_000
 """Maximum number of label scores of all arcs in a batch, to bound memory."""
 
 
@@ -65,9 +65,9 @@ class Data:
         starts = np.concatenate([[0], np.cumsum(lengths + 1)])
         is_word = np.ones(int(starts[-1]), np.bool_)
         is_word[starts[:-1]] = False
-        own = inputs.rows(treebank)
-        rows = np.full((len(is_word), own.shape[1]), ROOT, np.int64)
-        rows[is_word] = own
+        word_rows = inputs.rows(treebank)
+        rows = np.full((len(is_word), word_rows.shape[1]), ROOT, np.int64)  # torch indexes with int64
+        rows[is_word] = word_rows
 
         def with_roots(values: Codes) -> Tensor:
             out = np.full(len(is_word), -1, np.int64)
@@ -78,7 +78,7 @@ class Data:
             torch.from_numpy(rows).to(device),
             with_roots(heads),
             with_roots(labels),
-            tuple(with_roots(own) for own in tags),
+            tuple(with_roots(codes) for codes in tags),
             starts,
             lengths,
             bool((heads >= 0).all()),
@@ -105,23 +105,26 @@ class Data:
             yield from self._cut(np.argsort(self.lengths, kind="stable"), words, states)
             return
         mean = max(int(self.lengths.mean()), 1) if len(self.lengths) else 1
-        stretch = max(words // mean, 1) * _LIKE
-        found = []
+        stretch = max(words // mean, 1) * _BUCKET_BATCHES
+        batches = []
         for first in range(0, len(order), stretch):
-            some = order[first : first + stretch]
-            found += list(self._cut(some[np.argsort(self.lengths[some], kind="stable")], words, states))
+            bucket = order[first : first + stretch]
+            by_length = bucket[np.argsort(self.lengths[bucket], kind="stable")]
+            batches += list(self._cut(by_length, words, states))
+        # Seeded by the shuffled order, so that resuming an epoch needs no further random state.
         random = np.random.default_rng(order[:1])
-        for place in random.permutation(len(found)):
-            yield found[place]
+        for place in random.permutation(len(batches)):
+            yield batches[place]
 
     def _cut(self, sentences: Ints, words: int, states: int) -> Iterator[Ints]:
         sentences = sentences[self.lengths[sentences] > 0]
         first = 0
         while first < len(sentences):
-            own = self.lengths[sentences[first:]]
-            widest = np.maximum.accumulate(own + 1)
-            count = np.arange(1, len(own) + 1)
-            fits = (np.cumsum(own) <= words) & (count * widest * widest * states <= _WIDEST)
-            taken = max(int(np.argmin(fits)) if not fits.all() else len(own), 1)
+            lengths = self.lengths[sentences[first:]]
+            widest = np.maximum.accumulate(lengths + 1)
+            count = np.arange(1, len(lengths) + 1)
+            fits = (np.cumsum(lengths) <= words) & (count * widest * widest * states <= _MAX_SCORES)
+            # A sentence that exceeds the limits alone still gets a batch.
+            taken = max(int(np.argmin(fits)) if not fits.all() else len(lengths), 1)
             yield sentences[first : first + taken]
             first += taken

@@ -77,7 +77,7 @@ class Inputs:
         """
         for atom in atoms:
             native.check_atom(atom)
-        hashes = [np.array(packed.array(f"values.{place}"), np.uint64) for place in range(len(atoms))]
-        return cls(
-            tuple(atoms), tuple(native.Vocabulary(own, np.ones(len(own), np.uint32)) for own in hashes)
-        )
+        by_atom = [np.array(packed.array(f"values.{place}"), np.uint64) for place in range(len(atoms))]
+        # Counts only matter while learning and are not stored; the order gives the rows.
+        vocabularies = (native.Vocabulary(hashes, np.ones(len(hashes), np.uint32)) for hashes in by_atom)
+        return cls(tuple(atoms), tuple(vocabularies))

@@ -197,62 +197,64 @@ def _stored(member: Mapping[str, npt.NDArray[Any]], precision: Precision) -> dic
         return dict(member)
     if precision == "float16":
         return {name: values.astype(np.float16) for name, values in member.items()}
-    found: dict[str, npt.NDArray[Any]] = {}
+    arrays: dict[str, npt.NDArray[Any]] = {}
     for name, values in member.items():
         if values.ndim > 1 and may_be_8_bit(name):
             small, scales = native.quantised(np.ascontiguousarray(values, np.float32))
-            found[name], found[name + SCALE] = np.asarray(small), np.asarray(scales)
+            arrays[name], arrays[name + SCALE] = np.asarray(small), np.asarray(scales)
         else:
-            found[name] = values
-    return found
+            arrays[name] = values
+    return arrays
 
 
 def _tempered(member: Mapping[str, npt.NDArray[Any]], temperatures: Temperatures) -> dict[str, object]:
     """Divide arc and label scores by the temperatures, by scaling the output weights."""
-    found: dict[str, object] = dict(member)
+    arrays: dict[str, object] = dict(member)
     for start, temperature in (("arc.", temperatures.heads), ("label.", temperatures.labels)):
         for name, values in member.items():
+            # An 8-bit array is divided through its scales, which are float32 and have the same prefix.
             if name.startswith(start) and temperature != 1 and values.dtype != np.int8:
-                found[name] = (values / np.float32(temperature)).astype(np.float32)
-    return found
+                arrays[name] = (values / np.float32(temperature)).astype(np.float32)
+    return arrays
 
 
 def _members(header: Mapping[str, Any]) -> int:
     count = int(header["members"])
     if count < 1:
-        raise ValueError(f"members: found {count}, expected at least one network")
+        raise ValueError(f"members: found {count}, expected at least 1")
     return count
 
 
 def _decoding(header: Mapping[str, Any]) -> Decoding:
-    found = Decoding(**header)
-    if found.decode not in DECODERS:
-        raise ValueError(f"decode: found {found.decode!r}, expected one of {', '.join(DECODERS)}")
-    return found
+    decoding = Decoding(**header)
+    if decoding.decode not in DECODERS:
+        raise ValueError(f"decode: found {decoding.decode!r}, expected one of {', '.join(DECODERS)}")
+    return decoding
 
 
 def _temperatures(header: Mapping[str, Any]) -> Temperatures:
-    found = Temperatures(**header)
-    if not (0 < found.heads < np.inf and 0 < found.labels < np.inf and 0 <= found.smoothing < np.inf):
-        raise ValueError(f"temperatures: found {found}, expected numbers above 0")
-    return found
+    values = Temperatures(**header)
+    if not (0 < values.heads < np.inf and 0 < values.labels < np.inf and 0 <= values.smoothing < np.inf):
+        raise ValueError(f"temperatures: found {values}, expected positive, finite numbers")
+    return values
 
 
 def _written(columns: Sequence[str], tags: TagAlphabets) -> tuple[str, ...]:
-    found = tuple(str(column) for column in columns)
-    if not set(found) <= set(tags.columns):
-        raise ValueError(f"writes: found {', '.join(found)}, expected columns that it has learned")
-    return found
+    names = tuple(str(column) for column in columns)
+    if not set(names) <= set(tags.columns):
+        raise ValueError(f"writes: found {', '.join(names)}, expected columns that the network predicts")
+    return names
 
 
 def _member(packed: Packed, number: int, shape: NetworkShape) -> dict[str, npt.NDArray[Any]]:
     """Read and check the arrays of one network."""
     start = f"member.{number}."
-    found = {
+    arrays = {
         name.removeprefix(start): np.array(values)
         for name, values in packed.arrays.items()
         if name.startswith(start)
     }
-    found = {name: a if a.dtype.kind != "f" else a.astype(np.float32) for name, a in found.items()}
-    shape.check(found, packed.path)
-    return found
+    # Files may keep float16; the networks compute in float32.
+    arrays = {name: a if a.dtype.kind != "f" else a.astype(np.float32) for name, a in arrays.items()}
+    shape.check(arrays, packed.path)
+    return arrays

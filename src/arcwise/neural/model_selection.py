@@ -28,49 +28,54 @@ def select_tag_columns(
     if not model.tags.names:
         return ()
     parser = NeuralParser(replace(model, writes=model.tags.columns))
-    found = parser.parse(seen, threads=threads)
-    better = []
+    predicted = parser.parse(seen, threads=threads)
+    selected = []
     for column in model.tags.columns:
-        right = np.array(gold.column(column), object)
-        shares = [float((np.array(own.column(column), object) == right).mean()) for own in (seen, found)]
-        progress.say(
-            f"{column}: {100 * shares[0]:.2f} % right as seen, {100 * shares[1]:.2f} % by the network"
+        gold_values = np.array(gold.column(column), object)
+        before, after = (
+            float((np.array(treebank.column(column), object) == gold_values).mean())
+            for treebank in (seen, predicted)
         )
-        if shares[1] > shares[0] or (gold is seen):
-            better.append(column)
-    return tuple(better)
+        progress.say(
+            f"{column}: accuracy {100 * before:.2f} % in the input, {100 * after:.2f} % by the network"
+        )
+        if after > before or gold is seen:  # against gold tags no network could win: keep all columns
+            selected.append(column)
+    return tuple(selected)
 
 
 def tune_decoding(
     model: NeuralModel, dev: Treebank, doubts: Sequence[str], *, threads: int, progress: Progress
 ) -> NeuralModel:
     """Select the decoder with the best development score and calibrate temperatures for it."""
-    some = dev.spread(CALIBRATION_SENTENCES)
-    start = _likeliest([(NeuralParser(model), some)], threads)
-    model = _decoding_chosen(model.with_temperatures(start), dev, threads, progress)
-    return _matched(model, [(NeuralParser(model), some)], start, dev, doubts, threads, progress)
+    sample = dev.spread(CALIBRATION_SENTENCES)
+    # MBR decoding depends on the temperatures, so a fit by likelihood precedes the choice of decoder.
+    start = _most_likely_temperatures([(NeuralParser(model), sample)], threads)
+    model = _select_decoder(model.with_temperatures(start), dev, threads, progress)
+    return _calibrated(model, [(NeuralParser(model), sample)], start, dev, doubts, threads, progress)
 
 
-def _decoding_chosen(model: NeuralModel, dev: Treebank, threads: int, progress: Progress) -> NeuralModel:
+def _select_decoder(model: NeuralModel, dev: Treebank, threads: int, progress: Progress) -> NeuralModel:
     """Select decoder and projectivity by development LAS; ties go to those of training."""
     gold = GoldTrees.of(dev, model.labels)
-    own = model.decoding
+    trained = model.decoding
     candidates = [
-        replace(own, decode=decode, projective=projective)
-        for projective in (own.projective, not own.projective)
-        for decode in (own.decode, *(name for name in _DECODERS if name != own.decode))
+        replace(trained, decode=decode, projective=projective)
+        for projective in (trained.projective, not trained.projective)
+        for decode in (trained.decode, *(name for name in _DECODERS if name != trained.decode))
     ]
     scores = []
     parser = NeuralParser(model)
-    for one in candidates:
-        options = ParseOptions(decode=one.decode, projective=one.projective)  # type: ignore[arg-type]
+    for candidate in candidates:
+        decode, projective = candidate.decode, candidate.projective
+        options = ParseOptions(decode=decode, projective=projective)  # type: ignore[arg-type]
         parses = parser.parses(dev, options=options, threads=threads)
         scores.append(gold.score(parses.heads, parses.labels))
     best = max(range(len(candidates)), key=lambda i: scores[i].las)
     trees = "projective" if candidates[best].projective else "non-projective"
     progress.say(f"chosen: decoder {candidates[best].decode}, {trees}: dev {scores[best]}")
-    told = {"dev_uas": scores[best].uas, "dev_las": scores[best].las}
-    return replace(model, decoding=candidates[best], report={**model.report, **told})
+    dev_scores = {"dev_uas": scores[best].uas, "dev_las": scores[best].las}
+    return replace(model, decoding=candidates[best], report={**model.report, **dev_scores})
 
 
 def calibrate(
@@ -83,21 +88,22 @@ def calibrate(
 ) -> NeuralModel:
     """Fit the temperatures with models of cross-validation on their held-out parts."""
     parsers = [
-        (NeuralParser(replace(own, decoding=model.decoding)), some.spread(CALIBRATION_SENTENCES))
-        for own, some in parts
+        (NeuralParser(replace(fold_model, decoding=model.decoding)), held_out.spread(CALIBRATION_SENTENCES))
+        for fold_model, held_out in parts
     ]
-    return _matched(model, parsers, _likeliest(parsers, threads), dev, doubts, threads, progress)
+    start = _most_likely_temperatures(parsers, threads)
+    return _calibrated(model, parsers, start, dev, doubts, threads, progress)
 
 
 _Parts = Sequence[tuple[NeuralParser, Treebank]]
 
 
-def _likeliest(parts: _Parts, threads: int) -> Temperatures:
-    own = [(parser.with_temperatures, some) for parser, some in parts]
-    return fit_common_temperatures(own, start=parts[0][0].fitted, threads=threads, steps=12)
+def _most_likely_temperatures(parts: _Parts, threads: int) -> Temperatures:
+    scorers = [(parser.with_temperatures, sample) for parser, sample in parts]
+    return fit_common_temperatures(scorers, start=parts[0][0].fitted, threads=threads, steps=12)
 
 
-def _matched(
+def _calibrated(
     model: NeuralModel,
     parts: _Parts,
     start: Temperatures,
@@ -107,19 +113,19 @@ def _matched(
     progress: Progress,
 ) -> NeuralModel:
     """Fit the temperatures that make stated probabilities match accuracy on ``parts``."""
-    own = [(parser.with_temperatures, some) for parser, some in parts]
-    found = match_temperatures(own, start, threads=threads)
+    scorers = [(parser.with_temperatures, sample) for parser, sample in parts]
+    matched = match_temperatures(scorers, start, threads=threads)
     parsed = []
-    for parser, some in parts:
-        fitted = parser.with_temperatures(found.heads, found.labels, found.smoothing)
+    for parser, sample in parts:
+        fitted = parser.with_temperatures(matched.heads, matched.labels, matched.smoothing)
         options = ParseOptions(confidence=True)
-        parsed.append((fitted.parses(some, options=options, threads=threads), some))
+        parsed.append((fitted.parses(sample, options=options, threads=threads), sample))
     error = head_calibration_error(parsed)
     on = str(dev) if isinstance(dev, Folds) else data_name(dev)
     progress.say(
-        f"temperature of heads {found.heads:.3g}, of labels {found.labels:.3g}, "
-        f"smoothing {found.smoothing:.2g}: "
+        f"temperature of heads {matched.heads:.3g}, of labels {matched.labels:.3g}, "
+        f"smoothing {matched.smoothing:.2g}: "
         f"calibration error of heads {100 * error:.1f} % on {on} ('arcwise calibrate' shows more)"
     )
     report = {**model.report, "calibration": calibration_report(dev, error, doubts)}
-    return replace(model, temperatures=found, report=report)
+    return replace(model, temperatures=matched, report=report)

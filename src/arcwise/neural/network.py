@@ -119,12 +119,13 @@ class Network(nn.Module):
         assert hidden.label_heads is not None
         assert hidden.label_dependents is not None
         rows = torch.arange(heads.shape[1], device=heads.device)
+        # One-hot rows select the heads: a head of -1 selects nothing, where gather would fail.
         chosen = (heads[:, :, None] == rows).to(hidden.label_heads.dtype) @ hidden.label_heads  # (B, T, R)
         S, R = self.shape.states, self.shape.label_size
         from_heads = (chosen @ self.label_product.permute(1, 0, 2).reshape(R, S * R)).view(*heads.shape, S, R)
-        found = (from_heads @ hidden.label_dependents[:, :, :, None]).squeeze(-1)
-        alone = chosen @ self.label_head.t() + hidden.label_dependents @ self.label_dependent.t()
-        return (found + alone + self.label_bias).log_softmax(-1)
+        bilinear = (from_heads @ hidden.label_dependents[:, :, :, None]).squeeze(-1)
+        affine = chosen @ self.label_head.t() + hidden.label_dependents @ self.label_dependent.t()
+        return (bilinear + affine + self.label_bias).log_softmax(-1)
 
     def all_label_scores(self, hidden: Hidden) -> Tensor:
         """log P(state | arc) of every arc h → m, (B, T, T, S)."""
@@ -135,9 +136,9 @@ class Network(nn.Module):
         from_heads = (of_heads @ self.label_product.permute(1, 0, 2).reshape(R, S * R)).view(
             *of_heads.shape[:2], S, R
         )
-        found = torch.einsum("bhsr,bmr->bhms", from_heads, dependents)
-        found = found + (dependents @ self.label_dependent.t())[:, None]
-        return (found + (of_heads @ self.label_head.t() + self.label_bias)[:, :, None]).log_softmax(-1)
+        scores = torch.einsum("bhsr,bmr->bhms", from_heads, dependents)
+        scores = scores + (dependents @ self.label_dependent.t())[:, None]
+        return (scores + (of_heads @ self.label_head.t() + self.label_bias)[:, :, None]).log_softmax(-1)
 
     def by_label(self, states: Tensor) -> Tensor:
         """Sum out clusters: log P of states (…, S) → of labels (…, L)."""
@@ -151,16 +152,16 @@ class Network(nn.Module):
 
     def parameter_of(self) -> dict[str, Sequence[Any]]:
         """Name of an array (``NetworkShape``) → the parameters whose sum it is."""
-        found = self.encoder.parameter_of()
+        parameters = self.encoder.parameter_of()
         for name, side in self.sides.items():
-            found[f"{name}.weight"], found[f"{name}.bias"] = (side.weight,), (side.bias,)
-        found["arc.product"], found["arc.head"] = (self.arc_product,), (self.arc_head,)
+            parameters[f"{name}.weight"], parameters[f"{name}.bias"] = (side.weight,), (side.bias,)
+        parameters["arc.product"], parameters["arc.head"] = (self.arc_product,), (self.arc_head,)
         if self.shape.states:
             for name in ("product", "head", "dependent", "bias"):
-                found[f"label.{name}"] = (getattr(self, f"label_{name}"),)
+                parameters[f"label.{name}"] = (getattr(self, f"label_{name}"),)
         for number, tag in enumerate(self.tags):
-            found[f"tag.{number}.weight"], found[f"tag.{number}.bias"] = (tag.weight,), (tag.bias,)
-        return found
+            parameters[f"tag.{number}.weight"], parameters[f"tag.{number}.bias"] = (tag.weight,), (tag.bias,)
+        return parameters
 
     def arrays(self) -> dict[str, npt.NDArray[np.float32]]:
         """Weights under the names of ``NetworkShape``."""
@@ -176,4 +177,5 @@ class Network(nn.Module):
             for name, parts in self.parameter_of().items():
                 for place, part in enumerate(parts):
                     value = torch.from_numpy(np.array(arrays[name], np.float32))
+                    # Files keep only the sum (of the two LSTM biases): the first parameter takes all of it.
                     part.copy_(value if place == 0 else torch.zeros_like(value))

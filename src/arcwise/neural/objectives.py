@@ -54,7 +54,7 @@ def tree_loss(network: Network, hidden: Hidden, data: Data, batch: Batch, config
     the heads and that of the labels, and only labels of gold arcs are scored. With label costs, or labels of
     words without heads, all arcs are scored with all labels.
     """
-    heads, labels = known(data.heads, batch), known(data.labels, batch)
+    heads, labels = _padded_codes(data.heads, batch), _padded_codes(data.labels, batch)
     arcs = network.arcs(hidden)
     trees: dict[str, Any] = {
         "projective": config.projective,
@@ -86,7 +86,7 @@ def tag_losses(network: Network, hidden: Hidden, data: Data, batch: Batch) -> li
     ]
 
 
-def known(values: Tensor, batch: Batch) -> Tensor:
+def _padded_codes(values: Tensor, batch: Batch) -> Tensor:
     """Pad targets (P,) to (B, T) with -1."""
     flat = values.new_full((batch.size * batch.width,), -1)
     flat[batch.places] = values[batch.positions]
@@ -95,8 +95,9 @@ def known(values: Tensor, batch: Batch) -> Tensor:
 
 def _label_loss(network: Network, hidden: Hidden, heads: Tensor, labels: Tensor) -> Tensor:
     """-log P(labels | arcs), (B,), clusters summed out, over words with head and label."""
-    found = network.by_label(network.label_scores(hidden, heads))  # (B, T, L)
-    of_words = found.gather(-1, labels.clamp(min=0)[..., None]).squeeze(-1)
+    log_probabilities = network.by_label(network.label_scores(hidden, heads))  # (B, T, L)
+    # gather cannot take -1 (unknown); the mask below removes what index 0 selects in its place.
+    of_words = log_probabilities.gather(-1, labels.clamp(min=0)[..., None]).squeeze(-1)
     return -torch.where((labels >= 0) & (heads >= 0), of_words, 0.0).sum(1)
 
 
@@ -106,6 +107,7 @@ def _head_by_head(arcs: Tensor, heads: Tensor, batch: Batch) -> Tensor:
     outside = places[None, :] > batch.lengths[:, None]  # (B, T)
     impossible = outside[:, :, None] | torch.eye(batch.width, dtype=torch.bool, device=arcs.device)
     scores = arcs.masked_fill(impossible, float("-inf")).transpose(1, 2)  # (B, m, h)
+    # Rows of padding are all -inf, whose softmax is NaN, and NaN would spread through the gradient.
     scores = scores.masked_fill(outside[:, :, None], 0.0)
-    found = scores.log_softmax(-1).gather(-1, heads.clamp(min=0)[..., None]).squeeze(-1)
-    return -torch.where(heads >= 0, found, 0.0).sum(1)
+    of_words = scores.log_softmax(-1).gather(-1, heads.clamp(min=0)[..., None]).squeeze(-1)
+    return -torch.where(heads >= 0, of_words, 0.0).sum(1)

@@ -43,6 +43,7 @@ class _Layer(Function):
         ctx: Any, rows: Tensor, of_inputs: Tensor, bias: Tensor, of_outputs: Tensor, counts: Sequence[int]
     ) -> Tensor:
         size = of_outputs.shape[2]
+        # A single product for all positions and both directions; only the recurrent part is sequential.
         gates = torch.addmm(bias, rows, of_inputs.t())
         outputs, outputs_before, cells_before, squashed = (
             gates.new_empty(len(gates), 2 * size) for _ in range(4)
@@ -54,15 +55,15 @@ class _Layer(Function):
             output, cell = (gates.new_zeros(counts[0], size) for _ in range(2))
             weights = of_outputs[way].t().contiguous()
             for place, count in _positions(counts, backwards=way == 1):
-                own, out, out_before, cell_before, tanh = (value[place] for value in values)
+                gate, out, out_before, cell_before, tanh = (value[place] for value in values)
                 last, kept = output[:count], cell[:count]
                 out_before.copy_(last)
                 cell_before.copy_(kept)
-                own.addmm_(last, weights)
-                own[:, : 2 * size].sigmoid_()
-                own[:, 2 * size : 3 * size].tanh_()
-                own[:, 3 * size :].sigmoid_()
-                let_in, forget, new, let_out = own.chunk(4, 1)
+                gate.addmm_(last, weights)
+                gate[:, : 2 * size].sigmoid_()
+                gate[:, 2 * size : 3 * size].tanh_()
+                gate[:, 3 * size :].sigmoid_()
+                let_in, forget, new, let_out = gate.chunk(4, 1)
                 kept.mul_(forget).addcmul_(let_in, new)
                 torch.tanh(kept, out=tanh)
                 torch.mul(let_out, tanh, out=last)
@@ -76,16 +77,17 @@ class _Layer(Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         rows, of_inputs, of_outputs, gates, outputs_before, cells_before, squashed = ctx.saved_tensors
         size, counts = of_outputs.shape[2], ctx.counts
-        found = torch.empty_like(gates)  # of the gates before the activation
-        found_recurrent = torch.empty_like(of_outputs)
+        gate_gradient = torch.empty_like(gates)  # with respect to the pre-activations
+        recurrent_gradient = torch.empty_like(of_outputs)
         for way in range(2):
-            slopes, own_gates = found.chunk(2, 1)[way], gates.chunk(2, 1)[way]
-            before, last, tanh, wanted = (
+            slopes, way_gates = gate_gradient.chunk(2, 1)[way], gates.chunk(2, 1)[way]
+            before, last, tanh, incoming = (
                 both.chunk(2, 1)[way] for both in (cells_before, outputs_before, squashed, gradient)
             )
-            let_in, forget, new, let_out = own_gates.chunk(4, 1)
+            let_in, forget, new, let_out = way_gates.chunk(4, 1)
             of_in, of_forget, of_new, of_out = slopes.chunk(4, 1)
-            # Local derivatives of each gate with respect to the cell, or to the output.
+            # Local derivatives of all positions at once; the loop below multiplies them by the gradients
+            # of cell and output, which depend on each other from position to position.
             torch.mul(new, let_in - let_in * let_in, out=of_in)
             torch.mul(before, forget - forget * forget, out=of_forget)
             torch.mul(let_in, 1 - new * new, out=of_new)
@@ -93,15 +95,16 @@ class _Layer(Function):
             to_cell = let_out - let_out * tanh * tanh
             output, cell = (gates.new_zeros(counts[0], size) for _ in range(2))
             for place, count in _positions(counts, backwards=way == 0):
-                own_output, own_cell = output[:count], cell[:count]
-                own_output.add_(wanted[place])
-                own_cell.addcmul_(own_output, to_cell[place])
-                slopes[place].unflatten(1, (4, size))[:, :3].mul_(own_cell[:, None])
-                of_out[place].mul_(own_output)
-                own_cell.mul_(forget[place])
-                torch.mm(slopes[place], of_outputs[way], out=own_output)
-            torch.mm(slopes.t(), last, out=found_recurrent[way])
-        return found @ of_inputs, found.t() @ rows, found.sum(0), found_recurrent, None
+                of_output, of_cell = output[:count], cell[:count]
+                of_output.add_(incoming[place])
+                of_cell.addcmul_(of_output, to_cell[place])
+                slopes[place].unflatten(1, (4, size))[:, :3].mul_(of_cell[:, None])
+                of_out[place].mul_(of_output)
+                of_cell.mul_(forget[place])
+                torch.mm(slopes[place], of_outputs[way], out=of_output)
+            torch.mm(slopes.t(), last, out=recurrent_gradient[way])
+        of_rows, of_weights = gate_gradient @ of_inputs, gate_gradient.t() @ rows
+        return of_rows, of_weights, gate_gradient.sum(0), recurrent_gradient, None
 
 
 def _positions(counts: Sequence[int], *, backwards: bool) -> Iterator[tuple[slice, int]]:

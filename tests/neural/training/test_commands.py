@@ -100,7 +100,7 @@ def test_an_interrupted_training_is_resumed_to_the_same_bytes(
         f"or delete the file\n"
     )
     assert train(folder, "--resume", "--seed", "9") == 2
-    assert "belongs to a training with other options or data" in capsys.readouterr().err
+    assert "belongs to a training run with other options or data" in capsys.readouterr().err
     assert train(folder, "--resume") == 0
     assert "resuming after epoch 2" in capsys.readouterr().err
     assert names(folder) == ["m.arcwise", "whole.arcwise"]

@@ -45,7 +45,7 @@ def test_sentences_of_a_batch_are_of_like_length() -> None:
 
 
 def test_long_sentences_make_small_batches_where_labels_need_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data_module, "_WIDEST", 5_000)
+    monkeypatch.setattr(data_module, "_MAX_SCORES", 5_000)
     tiny = of_lengths(*LENGTHS, 300)
     for batch in tiny.data.batches(100_000, states=4):
         widest = int(tiny.data.lengths[batch].max()) + 1

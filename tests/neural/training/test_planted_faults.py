@@ -125,7 +125,7 @@ FAULTS = [
     Fault("_label_loss(network, hidden, heads, "
         "labels)", "_label_loss(network, hidden, heads.roll(1, 1), labels)", short()),
     Fault("(labels >= 0) & (heads >= 0)", "labels >= 0", losses("head-by-head")),
-    Fault("-torch.where(heads >= 0, found, 0.0)", "-torch.where(heads >= -1, found, 0.0)", losses("head-by-head")),
+    Fault("-torch.where(heads >= 0, of_words, 0.0)", "-torch.where(heads >= -1, of_words, 0.0)", losses("head-by-head")),
     Fault("outside[:, :, None] | torch.eye(", "outside[:, :, None] & torch.eye(", padding),
     Fault("or not data.heads_with_labels)", ")", losses()),
     Fault("// network.shape.clusters", "% network.shape.labels", losses("softmax-margin", clusters=2)),
@@ -143,7 +143,7 @@ FAULTS = [
     Fault(" + hidden.label_dependents @ self.label_dependent.t()", "", chosen_heads),
     Fault("backwards=way == 1", "backwards=way == 0", lstm),
     Fault("forget - forget * forget", "forget * forget", lstm),
-    Fault("own_cell.mul_(forget[place])", "pass", lstm),
+    Fault("of_cell.mul_(forget[place])", "pass", lstm),
     Fault("torch.mm(slopes.t(), last, out=", "torch.mm(slopes.t(), before, out=", lstm),
     Fault("sum(parts[1:], parts[0])", "parts[-1]", test_network.test_weights_are_loaded_and_told_as_they_were),
     Fault("& (codes != ROOT)", "", ROOTS),

@@ -281,7 +281,7 @@ def checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_checkpoint_of_another_training_is_refused(
     bank: Treebank | None, dev: Treebank | None, options: dict[str, Any], checkpoint: Path
 ) -> None:
-    with pytest.raises(ModelError, match=r"belongs to a training with other options or data \(delete it"):
+    with pytest.raises(ModelError, match=r"belongs to a training run with other options or data \(delete it"):
         train(bank, dev, checkpoint=checkpoint, **options)
 
 
