@@ -129,8 +129,7 @@ class Journal:
         self.torn = len(rest)
         if not self.writing:
             return
-        # Valid records behind a broken one are more than a torn write, so a copy is kept before they are
-        # dropped.
+        # Valid records behind a broken one are no torn write: a copy is kept before they go.
         if any(_record(line + b"\n") is not None for line in rest.split(b"\n")[1:]):
             self.damaged = self._copied_as("damaged")
         self._file.truncate(self.size)

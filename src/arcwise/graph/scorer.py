@@ -34,8 +34,7 @@ class GraphScorer:
             model.weights,
             temperature=model.temperature,
             label_temperature=model.label_temperature,
-            # Margins have no scale: unseen arcs are kept below all others instead of at a fixed
-            # log-probability.
+            # Margins have no scale, so unseen arcs are kept below all others.
             margins=not model.config.trainer_kind.probabilistic,
         )
 

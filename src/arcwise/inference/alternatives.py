@@ -60,8 +60,7 @@ def alternatives_of(
             if label_marginals is None:
                 alternatives.append(Alternative(h, float(column[h])))
                 continue
-            # The joint probability comes from another sum than the head's, so rounding may lift it above that
-            # one.
+            # Summed separately from the head's, so rounding may lift it above that one.
             joint = np.minimum(label_marginals[:, h, m], column[h])
             named = tuple((labels[code], float(joint[code])) for code in _best(joint, k, least))
             alternatives.append(Alternative(h, float(column[h]), named))

@@ -61,8 +61,7 @@ class ArcMatrices:
             batch = cls(cube.reshape(-1), offsets, np.full(count, side - 1, np.int32))
         else:
             batch = cls.of_checked([_check_shape(matrix, "scores", s) for s, matrix in enumerate(scores)])
-        # One pass over the whole batch; only a batch that fails it pays for finding out which sentence is
-        # wrong.
+        # One pass over the whole batch; only a batch that fails looks for the sentence.
         if not batch.flat.max() <= LARGEST_SCORE:
             for s, matrix in enumerate(batch.matrices()):
                 _check_values(matrix, f"scores[{s}]")
@@ -162,8 +161,7 @@ def span_arrays(spans: Sequence[Sequence[Span]]) -> tuple[npt.NDArray[np.int32],
 
 def as_matrix(scores: npt.ArrayLike) -> npt.NDArray[Any]:
     """Return scores for a native call on one sentence that checks them itself, and returns nan on failure."""
-    # The quick way in: the kernel notices a bad score by its result, so well-formed scores are never scanned
-    # here.
+    # The quick way in: the kernel returns nan for a bad score, so good scores are never scanned here.
     if isinstance(scores, np.ndarray) and scores.dtype is _FLOAT64 and scores.ndim == 2:
         return scores
     return check_scores(scores, "scores")

@@ -94,8 +94,7 @@ class TreeDistribution(TreeInference):
         0.667
         """
         conditional = TreeDistribution(self._dense[0], constraints=constraints, **self._options)
-        # Smoothing stays relative to the unconstrained scores: otherwise conditioning would change the model
-        # itself.
+        # Smoothing stays relative to the unconstrained scores, or conditioning would change the model.
         conditional.__dict__["_highest"] = self._highest
         return conditional
 

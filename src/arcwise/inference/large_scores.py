@@ -80,8 +80,7 @@ def divergence(
     """
     ruled_out = (p.scores > -np.inf) & (q.scores == -np.inf)
     if ruled_out.any() and (
-        # A marginal may underflow to 0 although the arc is in some tree: then possibility, not probability,
-        # decides.
+        # A marginal may underflow to 0 although some tree has the arc, which makes the KL infinite.
         marginals[ruled_out].any() or _possible(p, p_trees)[ruled_out.nonzero()[-2:]].any()
     ):
         return np.inf
@@ -89,8 +88,7 @@ def divergence(
         differences = np.where(marginals > 0, p.scores - q.scores, 0.0)
     words = differences.reshape(-1, len(p) + 1)
     usual = words[marginals.reshape(words.shape).argmax(axis=0), np.arange(len(p) + 1)]
-    # Differences are taken from each word's usual one, so that a constant offset of the scores cannot cancel
-    # digits.
+    # Relative to each word's usual difference, so that a constant offset cancels no digits.
     further = marginals * (differences - usual)
     sizes = [*log_zs, *usual.tolist()]
     if np.abs(sizes).sum() < LARGE and np.abs(further).sum() < FAR:

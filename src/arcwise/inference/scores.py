@@ -117,8 +117,7 @@ class Scores:
 
     def highest(self, temperature: float, *, threads: int = 1) -> Floats:
         """Return the log weight of each word's best arc before constraints, flat over words; cached."""
-        # In the instance's dict, since the dataclass is frozen; scores never change, so nothing invalidates
-        # it.
+        # In __dict__, since the dataclass is frozen; scores never change, so nothing invalidates it.
         cache: dict[float, Floats] = self.__dict__.setdefault("_highest", {})
         if temperature not in cache:
             cache[temperature] = np.asarray(self.batch.highest(temperature, threads))

@@ -154,8 +154,7 @@ class TreeInference:
     def _arcs(self) -> ArcMatrices:
         """Log weights of arcs, labels summed out."""
         if self._is_plain:
-            # The plain path skips label and cluster states: one matrix per sentence goes straight to the
-            # kernel.
+            # No label or cluster states: one matrix per sentence goes straight to the kernel.
             return ArcMatrices.of_checked(self._constrained, self._spans)
         flat = self._scores.batch.arc_weights(self.temperature, self.smoothing, self.threads)
         return ArcMatrices.of_flat(flat, self._scores.lengths, self._spans)

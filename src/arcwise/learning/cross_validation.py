@@ -54,8 +54,7 @@ def fold_tasks(
             None if distilled is None else distilled.without_fold(folds.count, fold),
             None if seen is None else seen_others,
         )
-        # Trained on the visible tags of the others, scored on the visible tags of the held-out fold: as when
-        # parsing.
+        # The held-out fold has the tags that the parser sees, as when it parses new text.
         for fold, ((others, _), (seen_others, held_out)) in enumerate(zip(gold, visible, strict=True))
     ]
 

@@ -63,8 +63,7 @@ def split_fold(treebank: Treebank, count: int, fold: int) -> tuple[Treebank, Tre
     """The sentences outside and inside fold ``fold`` of ``count``: sentence i is in i mod ``count``."""
     parts: tuple[list[Sentence], list[Sentence]] = ([], [])
     for number, sentence in enumerate(treebank):
-        # Every count-th sentence, not blocks: treebanks are ordered by source, and a block would be another
-        # genre.
+        # Every count-th sentence, not blocks: treebanks are often sorted by genre.
         parts[number % count == fold].append(sentence)
     others, part = (Treebank.from_sentences(chosen, source=treebank.source) for chosen in parts)
     return others, part

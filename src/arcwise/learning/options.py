@@ -133,7 +133,6 @@ class Declared:
     def checked(self, value: Any) -> Any:
         """Convert the value to the type of the field, or raise ``OptionError``."""
         # A default needs no check, and most fields have theirs.
-        # exclude.
         if value is self.default or (value is None and self.optional):
             return value
         if self.many:

@@ -217,8 +217,7 @@ def _root(excess: Callable[[float], float], start: float, steps: int) -> float:
             low, high = (middle, high) if excess(float(np.exp(middle))) > 0 else (low, middle)
         # A result at an end of the interval means that the root is outside it.
         turn = -1 if low == first else 1 if high == first + width else 0
-        # `turn == -way`: the root lies on the border of two intervals; without the check the search would
-        # alternate.
+        # `turn == -way`: the root lies on the border of two intervals, which would alternate forever.
         if turn == 0 or turn == -way or not reach[0] < first + turn * width < reach[1]:
             return float(np.exp((low + high) / 2))
         first, way = first + turn * width, turn

@@ -192,8 +192,7 @@ class _Collector:
             fitting = fitting_class(joined, len(sentence), self.trees)
         except ConstraintError as error:
             if from_python is not None:
-                # Python constraints are the caller's mistake and raise; those of a file concern one sentence
-                # of many.
+                # A mistake in Python is the caller's; one in a file concerns one sentence of many.
                 raise ConstraintError(f"{sentence_name(sentence)}: {error}") from error
             self.unparsed.append(s)
             self.notes.append(

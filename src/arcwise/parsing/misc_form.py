@@ -39,8 +39,7 @@ def sentence_alternatives(sentence: Sentence) -> list[list[LabelledArc]] | None:
 
 def read_constraints(treebank: Treebank) -> list[Constraints | None]:
     """Read the constraints of each sentence; raises ``InputError`` for an invalid value."""
-    # A scan of the bytes is far cheaper than splitting MISC of every word, and most files have no
-    # constraints.
+    # Most files have no constraints, and a scan of the bytes is cheaper than splitting MISC.
     if not any(f"{key}=".encode() in treebank.data for key in _CONSTRAINTS):
         return [None] * len(treebank)
     return [_of_sentence(sentence) for sentence in treebank]

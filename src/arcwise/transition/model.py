@@ -100,8 +100,7 @@ class TransitionModel(Packable):
         """The model as plain values."""
         header = {
             "config": to_dict(self.config),
-            # The whole system, not its name: the TOML file that defined it need not exist when the model is
-            # opened.
+            # The whole system, not its name: its TOML file need not exist any more.
             "system": self.system.as_dict(),
             "labels": self.labels,
             "temperature": self.temperature,

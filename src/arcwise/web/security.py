@@ -106,8 +106,7 @@ class AccessPolicy:
         if origin is not None and origin.lower() not in {f"http://{host}" for host in self.hosts}:
             return Refusal(403, f"Origin: found {origin!r}, expected http://{self.hosts[0]}")
         site = headers.get("sec-fetch-site", "same-origin")  # old browsers and programs do not send it
-        # "/" may come from elsewhere: someone follows the link in a terminal or a mail. It still needs the
-        # token.
+        # "/" may be opened from elsewhere, such as a link in a terminal; it still needs the token.
         if path != "/" and site not in ("same-origin", "none"):
             return Refusal(403, f"Sec-Fetch-Site: found {site!r}, expected same-origin")
         return None
