@@ -121,7 +121,7 @@ def test_training_goes_on_where_it_was_killed(
         done.append(number)
         return epoch(self, number, *others)
 
-    monkeypatch.setattr("arcwise.neural.checkpoint.OFTEN", 0.0)
+    monkeypatch.setattr("arcwise.neural.checkpoint.MIN_INTERVAL", 0.0)
     monkeypatch.setattr(NetworkTrainer, "epoch", killed)
     with pytest.raises(Killed):
         NeuralParser.train(small_treebank(), config=config, checkpoint=tmp_path / "c")

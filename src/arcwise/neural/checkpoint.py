@@ -19,7 +19,7 @@ from arcwise.treebanks.files import PathLike
 
 KIND = "neural-checkpoint"
 VERSION = 1
-OFTEN = 20.0
+MIN_INTERVAL = 20.0
 """Minimum number of seconds between two checkpoints."""
 
 
@@ -112,7 +112,7 @@ class MemberCheckpoint:
         }
         self.file.best[self.member] = status, best.weights
         now = monotonic()
-        if epoch < self.epochs and now - self.file.written[-1] < OFTEN:
+        if epoch < self.epochs and now - self.file.written[-1] < MIN_INTERVAL:
             return
         self.file.written.append(now)
         arrays = {f"state.{name}": values for name, values in self.trainer.state().items()}

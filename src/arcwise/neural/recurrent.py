@@ -29,7 +29,7 @@ class RecurrentEncoder(nn.Module):
         )
 
     def start(self) -> None:
-        """Initialize the weights: orthogonal matrices, a bias of 1 for the forget gates."""
+        """Initialise the weights: orthogonal matrices, a bias of 1 for the forget gates."""
         for table in self.tables:
             nn.init.normal_(table, std=0.5)
         for name, weight in self.layers.named_parameters():

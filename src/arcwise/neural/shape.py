@@ -17,11 +17,11 @@ SCALE = ".scale"
 TRANSFORMER = "transformer.model."
 """Prefix of the arrays of a transformer, followed by the library's own names."""
 _QUANTISED = ("table.", ".input", ".recurrent", ".weight", "label.product")
-"""Name prefixes and suffixes of arrays that may be quantized to 8 bits; the rest are small."""
+"""Name prefixes and suffixes of arrays that may be quantised to 8 bits; the rest are small."""
 
 
 def may_be_8_bit(name: str) -> bool:
-    """Tell whether the array of this name may be quantized to 8 bits."""
+    """Tell whether the array of this name may be quantised to 8 bits."""
     return name.startswith(_QUANTISED) or name.endswith(_QUANTISED)
 
 

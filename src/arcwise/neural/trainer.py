@@ -104,7 +104,7 @@ class NetworkTrainer:
         return loss.detach()
 
     def _groups(self) -> list[dict[str, Any]]:
-        """Optimizer groups with their peak learning rates; pretrained weights have a rate of their own."""
+        """Optimiser groups with their peak learning rates; pretrained weights have a rate of their own."""
         named = self.network.encoder.parameter_of().items()
         pretrained = {p for name, parts in named if name.startswith(TRANSFORMER) for p in parts}
         rates = ((self._config.learning_rate, False), (self._config.encoder_rate, True))
@@ -195,7 +195,7 @@ class NetworkTrainer:
             for parameter, value in zip(self._parameters, values, strict=True):
                 moments = self._optimizer.state[parameter]
                 moments[key] = value
-                # The fused optimizer on a GPU expects its step counter there, the others on the CPU.
+                # The fused optimiser on a GPU expects its step counter there, the others on the CPU.
                 device = value.device if value.is_cuda else "cpu"
                 moments["step"] = torch.tensor(float(self.step), device=device)
         torch.set_rng_state(torch.from_numpy(np.array(state["random.cpu"])))
@@ -235,7 +235,7 @@ def repeatable(device: str, seed: int) -> Iterator[None]:
         matmul.allow_tf32,
     )
     torch.use_deterministic_algorithms(True, warn_only=True)
-    # Filling fresh memory only helps to debug reads of uninitialized values, and costs time.
+    # Filling fresh memory only helps to debug reads of uninitialised values, and costs time.
     memory.fill_uninitialized_memory = matmul.allow_tf32 = False
     try:
         yield

@@ -48,7 +48,7 @@ class TransformerEncoder(nn.Module):
             )
 
     def start(self) -> None:
-        """Initialize the root's vector; the transformer itself is pretrained."""
+        """Initialise the root's vector; the transformer itself is pretrained."""
         nn.init.normal_(self.root)
 
     def flatten(self) -> None:

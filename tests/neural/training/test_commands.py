@@ -29,7 +29,7 @@ batch_words = 12
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     small_treebank().write(tmp_path / "train.conllu")
     (tmp_path / "tiny.toml").write_text(CONFIG)
-    monkeypatch.setattr("arcwise.neural.checkpoint.OFTEN", 0.0)
+    monkeypatch.setattr("arcwise.neural.checkpoint.MIN_INTERVAL", 0.0)
     return tmp_path
 
 

@@ -68,7 +68,7 @@ def ended() -> None:
 def refused(dev: Any = None, **options: Any) -> Callable[[], object]:
     def check() -> None:
         with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-            patch.setattr("arcwise.neural.checkpoint.OFTEN", 0.0)
+            patch.setattr("arcwise.neural.checkpoint.MIN_INTERVAL", 0.0)
             path = Path(folder) / "m"
             test_training.train(checkpoint=path, progress=test_training.Stopped(epoch=3))
             test_training.test_the_checkpoint_of_another_training_is_refused(None, dev, options, path)

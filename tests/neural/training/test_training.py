@@ -193,7 +193,7 @@ def killed(path: Path, network: int, epoch: int, often: float, options: dict[str
         "from neural.training.test_training import Killed, train\n"
         "from contracts.small_treebank import small_treebank\n"
         "import arcwise.neural.checkpoint as checkpoint\n"
-        f"checkpoint.OFTEN = {often}\n"
+        f"checkpoint.MIN_INTERVAL = {often}\n"
         f"train(None, small_treebank() if {dev} else None, progress=Killed({network}, {epoch}), "
         f"checkpoint={str(path)!r}, **{options!r})\n"
     )
@@ -236,7 +236,7 @@ def test_networks_that_ended_between_two_writings_are_not_lost(
         def __gt__(self, other: Any) -> bool:
             return next(often) > other
 
-    monkeypatch.setattr("arcwise.neural.checkpoint.OFTEN", Sometimes(0))
+    monkeypatch.setattr("arcwise.neural.checkpoint.MIN_INTERVAL", Sometimes(0))
     path = tmp_path / "m"
     kept = train(None, small_treebank(), checkpoint=path, progress=StoppedInSecond(2), **options)
     assert kept.report["interrupted"]
@@ -264,7 +264,7 @@ class StoppedInSecond(Stopped):
 @pytest.fixture
 def checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """That of a training that was stopped in its third epoch."""
-    monkeypatch.setattr("arcwise.neural.checkpoint.OFTEN", 0.0)
+    monkeypatch.setattr("arcwise.neural.checkpoint.MIN_INTERVAL", 0.0)
     train(checkpoint=tmp_path / "m", progress=Stopped(epoch=3))
     return tmp_path / "m"
 
