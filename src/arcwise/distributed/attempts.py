@@ -71,6 +71,6 @@ class Attempts:
         self.path.unlink(missing_ok=True)
 
     def _write(self) -> None:
-        # Not durable: a lost note costs one more attempt, and flushing every record would be slow.
+        # Not durable: it must survive the crash of a worker, not that of the machine.
         with open_output(self.path) as stream:
             stream.write(json.dumps({"count": self.count, "at": self.at, "deaths": self.deaths}).encode())

@@ -215,7 +215,7 @@ class BatchTrainer:
         """A few iterations of the solver."""
         from scipy import optimize  # optional; checked by ``TrainerKind.needs``
 
-        # A correction keeps two vectors as long as the weights: 6 instead of scipy's 10 save memory.
+        # Each correction keeps two vectors as long as the weights; scipy's default is 10.
         options = {"maxiter": self.ITERATIONS} | ({"maxcor": 6} if self._config.solver == "l-bfgs" else {})
         method = {"l-bfgs": "L-BFGS-B", "cg": "CG"}[self._config.solver]
         minimize: Any = optimize.minimize

@@ -144,7 +144,7 @@ def require_trees(
 
 
 def _why(scores: Floats) -> str:
-    # A finite score of -1e308 is usually meant as a mask, so the message says which mask works.
+    # A finite score of -1e308 may be meant as a mask, so the message says which mask works.
     if ((scores < -LARGEST_SCORE) & (scores > MINUS_INFINITY)).any():
         lowest = f"{-LARGEST_SCORE:g}"
         return f"scores below {lowest} add up to -inf; forbid arcs with -inf, or with scores of {lowest}"

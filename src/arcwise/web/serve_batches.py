@@ -133,7 +133,7 @@ class RequestQueues:
     """Two queues, for short and for long requests."""
 
     def __init__(self, limits: Limits, counter: Counter) -> None:
-        # Two threads, because a long text would block all short ones for seconds.
+        # Two threads, because a long text would block all short ones.
         self._short, self._long = Batcher(limits, counter), Batcher(limits, counter)
 
     @property

@@ -120,7 +120,6 @@ class Inventory:
         return {
             rare: frequent
             for rare, count in self.deprel.items()
-            # Subtypes of one or two letters are one edit away from too many others.
             if count <= _RARE and ":" in rare and len(rare.partition(":")[2]) >= 3
             for frequent, times in self.deprel.items()
             if times >= _FREQUENT_TIMES * count
