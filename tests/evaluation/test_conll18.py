@@ -189,6 +189,13 @@ def test_a_file_of_one_word_without_a_head_is_scored(head: str) -> None:
     assert evaluate(gold, system).system.missing_heads == 1
 
 
+@pytest.mark.timeout(60)
+def test_a_multiword_range_without_characters_ends() -> None:
+    text = CONTRACTION + BIRDS
+    system = treebank(text[:300] + "1-9\t" + text[301:])
+    assert 0 <= evaluate(treebank(text), system).conll18["LAS"].f1 <= 1
+
+
 @settings(max_examples=100, deadline=None)
 @given(
     st.integers(0, len(CONTRACTION + BIRDS)),

@@ -93,8 +93,12 @@ class _Aligner:
         while g < gold.count and s < system.count:
             if gold.multiword[g] or system.multiword[s]:
                 g_first, s_first = self._span_start(g, s)
-                g, s = self._span_end(g_first, s_first, gold.multiword[g])
-                aligned += self._common_subsequence(g_first, g, s_first, s)
+                g_next, s_next = self._span_end(g_first, s_first, gold.multiword[g])
+                aligned += self._common_subsequence(g_first, g_next, s_first, s_next)
+                if (g_next, s_next) == (g, s):
+                    # A broken multiword range may cover no characters: pass its word, or this never ends.
+                    g_next, s_next = (g + 1, s) if gold.multiword[g] else (g, s + 1)
+                g, s = g_next, s_next
             elif gold.start[g] == system.start[s] and gold.end[g] == system.end[s]:
                 aligned.append((g, s))
                 g, s = g + 1, s + 1

@@ -89,24 +89,24 @@ def read_config(
         raise OptionError(SECTION, f"found the section [{SECTION}], but no teacher", str(path))
     if not isinstance(parser, dict):
         raise InputError(f"{path}: parser: found {parser!r}, expected a section [parser]")
-    given = {"kind": kind, "jackknife": jackknife, "seed": seed}
-    values |= {name: value for name, value in given.items() if value is not None}
+    overrides = {"kind": kind, "jackknife": jackknife, "seed": seed}
+    values |= {name: value for name, value in overrides.items() if value is not None}
     return from_dict(PipelineConfig, values, where=str(path or "a pipeline")), parser
 
 
 def read_notes(notes: Sequence[str]) -> dict[str, str]:
-    """``KEY=VALUE`` each, as a dictionary.
+    """Parse notes, each ``KEY=VALUE``.
 
     >>> read_notes(["language=English", "licence=CC BY-SA 4.0"])
     {'language': 'English', 'licence': 'CC BY-SA 4.0'}
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for note in notes:
         key, equals, value = note.partition("=")
         if not equals or not key.strip():
             raise OptionError("notes", f"found {note!r}, expected KEY=VALUE")
-        found[key.strip()] = value.strip()
-    return found
+        values[key.strip()] = value.strip()
+    return values
 
 
 Teach = Callable[[tuple[Tokenizer, Tagger]], Distillation]
@@ -151,7 +151,7 @@ def train_pipeline(
     tagger = Tagger.train(train, config=config.tagger, seed=config.seed)
     progress.say("tagger trained")
     read = tagger.look_alikes.view
-    seen = read(_as_it_will_be(train, config, progress, engine))
+    seen = read(_jackknifed(train, config, progress, engine))
     seen_dev = read(tagger.tag(chosen, threads=threads)) if isinstance(chosen, Treebank) else None
     if config.kind == "neural":
         from arcwise.neural.tags import PredictedTags
@@ -175,33 +175,33 @@ def train_pipeline(
         trained = trained.reading(tagger.look_alikes)
     pipeline = Pipeline(tokenizer, tagger, trained, card=card)
     if isinstance(chosen, Treebank) and not trained.info.get("interrupted"):
-        _tell_scores(pipeline, chosen, threads, progress)
+        _log_scores(pipeline, chosen, threads, progress)
     return pipeline
 
 
-def _defaults(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a parser sees and learns in a pipeline; a transformer sees the words alone."""
+def _defaults(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inputs and targets of a parser in a pipeline; a transformer reads the words alone."""
     if kind != "neural":
         return {}
-    return {name: value for name, value in NEURAL.items() if name != "inputs" or not given.get("encoder")}
+    return {name: value for name, value in NEURAL.items() if name != "inputs" or not options.get("encoder")}
 
 
-def _tell_scores(pipeline: Pipeline, dev: Treebank, threads: int, progress: Progress) -> None:
-    """Put the scores on the development data into the card and say them.
+def _log_scores(pipeline: Pipeline, dev: Treebank, threads: int, progress: Progress) -> None:
+    """Add the scores on the development data to the card and log them.
 
-    Ctrl-C leaves them out, and loses nothing else.
+    Ctrl-C skips them and loses nothing else.
     """
     try:
         pipeline.card["dev"] = raw_text_scores(pipeline, dev, threads=threads)
     except KeyboardInterrupt:
-        progress.say("stopped after training; the scores on the development data are left out")
+        progress.say("stopped after training; scores on the development data are missing")
         return
-    told = "  ".join(f"{name} {score:.2f}" for name, score in pipeline.card["dev"].items())
-    progress.say(f"development data from raw text:  {told}")
+    scores = "  ".join(f"{name} {score:.2f}" for name, score in pipeline.card["dev"].items())
+    progress.say(f"development data from raw text:  {scores}")
 
 
-def _as_it_will_be(train: Treebank, config: PipelineConfig, progress: Progress, engine: Engine) -> Treebank:
-    """The training data with tags as good as the parser will get."""
+def _jackknifed(train: Treebank, config: PipelineConfig, progress: Progress, engine: Engine) -> Treebank:
+    """Return the training data with tags of the quality the parser will see."""
     folds = min(config.jackknife, len(train))
     if folds < 2:
         return train
@@ -211,7 +211,7 @@ def _as_it_will_be(train: Treebank, config: PipelineConfig, progress: Progress, 
 
 
 def raw_text_scores(pipeline: Pipeline, gold: Treebank, *, threads: int = 1) -> dict[str, float]:
-    """The metrics of CoNLL 2018 (F1, in per cent) of a pipeline that gets the raw text of ``gold``."""
+    """Return the CoNLL 2018 metrics (F1 in per cent) of a pipeline on the raw text of ``gold``."""
     stream = io.BytesIO(plain_text(gold).text.encode())
     pieces = pipeline.analyses(stream, options=ParseOptions(), threads=threads)
     system = Treebank(b"".join(piece.treebank.data for piece in pieces), source="<system>")

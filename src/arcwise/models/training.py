@@ -33,23 +33,23 @@ def parser_config(
     file = {} if config is None else read_toml(config)
     if distillation_section(file) is not None and not taught:
         raise OptionError(SECTION, f"found the section [{SECTION}], but no teacher", str(config))
-    given = {name: value for name, value in options.items() if value is not None}
+    overrides = {name: value for name, value in options.items() if value is not None}
     _refuse_foreign(kind, file, where="" if config is None else str(config))
-    _refuse_foreign(kind, given)
-    return from_dict(settings, file | given, where=f"a {kind} parser" if config is None else str(config))
+    _refuse_foreign(kind, overrides)
+    return from_dict(settings, file | overrides, where=f"a {kind} parser" if config is None else str(config))
 
 
 def _refuse_foreign(kind: str, values: Mapping[str, Any], *, where: str = "") -> None:
     """Raise ``OptionError`` for an option or a trainer that only another kind of parser has."""
-    own = declared(trainable_kind(kind)[1])
+    allowed = declared(trainable_kind(kind)[1])
     others = {other: declared(trainable_kind(other)[1]) for other in trainable() if other != kind}
     for name, value in values.items():
-        for other, known in others.items():
-            if name not in own and name in known:
+        for other, foreign in others.items():
+            if name not in allowed and name in foreign:
                 raise OptionError(name, f'is an option of kind="{other}", found kind="{kind}"', where)
-            choices = own[name].choices if name in own else ()
-            if choices and value not in choices and name in known and value in known[name].choices:
-                expected = f"found {value!r}, expected {own[name].values}"
+            choices = allowed[name].choices if name in allowed else ()
+            if choices and value not in choices and name in foreign and value in foreign[name].choices:
+                expected = f"found {value!r}, expected {allowed[name].values}"
                 raise OptionError(name, f'{expected} ({value} is for kind="{other}")', where)
 
 
@@ -97,9 +97,9 @@ def parts_for(kind: str, config: PathLike | None, options: Mapping[str, Any], wo
     >>> parts_for("neural", None, {}, 4)
     """
     file = {} if config is None else read_toml(config)
-    given = file | {name: value for name, value in options.items() if value is not None}
+    settings = file | {name: value for name, value in options.items() if value is not None}
     parts = declared(trainable_kind(kind)[1]).get("parts")
-    if workers == 1 or parts is None or "parts" in given or given.get("try_C"):
+    if workers == 1 or parts is None or "parts" in settings or settings.get("try_C"):
         return None
     trial = parser_config(kind, config, {**options, "parts": workers}, taught=True)
     try:

@@ -1,8 +1,8 @@
 """Sentences and documents as JSON values, and back.
 
-docs/reference/json.md describes the fields, json_model.py declares their types. Nothing of well-formed CoNLL-U is
-lost. Some fields repeat others for readers (``text``, ``start``, ``end``, ``probability``, …); only the comments and
-the ten columns are read back.
+docs/reference/json.md describes the fields, json_model.py declares their types. Nothing of well-formed
+CoNLL-U is lost. Some fields repeat others for readers (``text``, ``start``, ``end``, ``probability``, …);
+only the comments and the ten columns are read back.
 """
 
 from __future__ import annotations

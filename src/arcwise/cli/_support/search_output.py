@@ -36,7 +36,7 @@ def check_options(
         "--table": table is not None,
         "--set": changes is not None,
     }
-    names = [name for name, given in chosen.items() if given]
+    names = [name for name, is_set in chosen.items() if is_set]
     if len(names) > 1:
         raise InputError(f"{names[0]}: cannot be combined with {names[1]}")
     if json and (conllu or changes is not None):
