@@ -21,14 +21,14 @@ from arcwise.treebanks.field_values import probability
 from arcwise.trees import UNKNOWN, find_cycle
 
 _COLUMNS, _HEAD, _DEPREL = 10, column_number("head"), column_number("deprel")
-
+_MISC_PREFIX = {column: f"{SUGGESTION_KEYS[column][0]}=" for column in ("head", "deprel")}
 
 Column = Literal["head", "deprel"]
 
 
 def proposal_text(misc: str, column: Column) -> str | None:
     """The probability of a proposal (HeadProb, DeprelProb) as text; None if it is not a proposal."""
-    key = f"{SUGGESTION_KEYS[column][0]}="
+    key = _MISC_PREFIX[column]
     if key not in misc:  # most words have none, and this runs for every word of a file
         return None
     return next((pair[len(key) :] for pair in misc.split("|") if pair.startswith(key)), None)
@@ -50,7 +50,8 @@ def proposal_probability(misc: str, column: Column) -> float | None:
     >>> proposal_probability("HeadProb=0.7", "head"), proposal_probability("HeadProb=high", "head")
     (0.7, None)
     """
-    return probability(misc, SUGGESTION_KEYS[column][0])
+    # Most words are not proposals: they need no MISC parsed.
+    return None if proposal_text(misc, column) is None else probability(misc, SUGGESTION_KEYS[column][0])
 
 
 FieldState = Literal["decided", "proposed", "open"]
