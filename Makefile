@@ -47,7 +47,7 @@ test-long: $(VENV)/.installed-test ## all tests, exhaustive where make test-all 
 	ARCWISE_LONG_TESTS=1 $(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -q
 
 test-torch: $(VENV)/.installed-test $(VENV)/.installed-test-torch ## install torch too, and run the tests that need it
-	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -q tests/torch_backend tests/neural tests/cli/test_first_hour.py src/arcwise/torch src/arcwise/neural docs/reference/torch.md docs/tutorials/a-parser-layer-in-pytorch.md docs/tutorials/train-a-neural-parser.md
+	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -q tests/torch_backend tests/neural tests/distillation tests/cli/test_first_hour.py src/arcwise/torch src/arcwise/neural src/arcwise/distillation docs/reference/torch.md docs/tutorials/a-parser-layer-in-pytorch.md docs/tutorials/train-a-neural-parser.md
 	$(BIN)/pytest -n $(PYTEST_WORKERS) -q tests/contracts/test_agreement.py tests/papers/test_experiments.py -k "transformer or neural_objectives"
 
 test-exchange: $(VENV)/.installed-test $(VENV)/.installed-test-exchange ## install spaCy, polars and datasets too, and run the tests of exchange with them

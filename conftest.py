@@ -16,8 +16,13 @@ TORCH_PAGES = (
     "docs/tutorials/train-a-neural-parser.md",
     "docs/reference/torch.md",
 )
-_ROOM = Path(__file__).parent / "src/arcwise/neural"
-_TRAINING = [str(p) for p in _ROOM.glob("*.py") if "\nimport torch\n" in p.read_text("utf-8")]
+_SOURCE = Path(__file__).parent / "src/arcwise"
+_TRAINING = [
+    str(path)
+    for room in ("neural", "distillation")
+    for path in (_SOURCE / room).glob("*.py")
+    if "\nimport torch\n" in path.read_text("utf-8")
+]
 HAS_WEB = is_installed("starlette") and is_installed("uvicorn")
 WEB_PAGES = ("docs/reference/annotate-api.md", "docs/reference/server.md")
 SLOW_PAGES = (
