@@ -34,7 +34,7 @@ SLOW_PAGES = (
     "docs/tutorials/train-a-neural-parser.md",
 )
 THINNED = 4
-"""Of a contract's cases (one per parser, trainer, system, tree class) ``make test`` runs one in so many."""
+"""``make test`` runs every Nth case (parser, trainer, system, tree class) of a contract."""
 collect_ignore_glob = [] if HAS_TORCH else ["src/arcwise/torch/*", *_TRAINING]
 collect_ignore = ["docs/reference/exchange.md"]  # tests/docs/test_exchange_page.py runs what can be run of it
 collect_ignore_glob += [] if HAS_WEB else ["src/arcwise/web/*"]

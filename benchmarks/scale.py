@@ -84,7 +84,7 @@ def documents(text: str | None) -> list[str]:
 
 
 def write_corpus(folder: Path, texts: Sequence[str], words: int) -> int:
-    """Write about so many words to ``FILES`` gzipped JSON Lines files; returns the bytes of text."""
+    """Write about ``words`` words to ``FILES`` gzipped JSON Lines files; returns the bytes of text."""
     folder.mkdir(parents=True)
     draw = random.Random(1)
     size = 0

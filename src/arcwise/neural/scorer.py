@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float32]
 
 
 class EnsembleScorer:
-    """Scores labelled arcs as arc score + log P(label | arc) (Dozat & Manning 2017), network means."""
+    """Averages networks that score a labelled arc as arc + log P(label | arc) (Dozat & Manning 2017)."""
 
     def __init__(self, model: NeuralModel, networks: list[native.NeuralNetwork] | None = None) -> None:
         """``networks``: those of the model if they are loaded already."""

@@ -152,8 +152,7 @@ def treebank_text(values: Any) -> str:
     if not isinstance(sentences, list | tuple):
         raise InputError(f"sentences: found {shown(sentences)}, expected a list")
     # One sentence at a time: the garbage collector would scan the rows of a large document over and over,
-    # which
-    # takes longer than the checks.
+    # which takes longer than the checks.
     texts = []
     for number, sentence in enumerate(sentences):
         where = f"sentences[{number}]"

@@ -54,13 +54,18 @@ function draw(step) {
   box.replaceChildren();
   box.setAttribute('viewBox', `0 0 ${n * gap} ${base + 30}`);
   const middle = {'text-anchor': 'middle', fill: 'currentColor'};
-  trace.tokens.forEach((form, t) => box.append(svg('text', {x: (t + .5) * gap, y: base + 20, ...middle},
-  form))); for (const [h, m, label] of step.arcs) { const x1 = (h + .5) * gap, x2 = (m + .5) * gap + (h < m ?
-  -6 : 6), top = base - 12 - 16 * Math.abs(h - m); const curve = `M ${x1} ${base} C ${x1} ${top} ${x2} ${top}
-  ${x2} ${base}`; const tip = `M ${x2 - 4} ${base - 7} L ${x2 + 4} ${base - 7} L ${x2} ${base} z`;
-  box.append(svg('path', {d: curve, fill: 'none', stroke: 'currentColor'})); box.append(svg('path', {d: tip,
-  fill: 'currentColor'})); const position = {x: (x1 + x2) / 2, y: (base + 3 * top) / 4 - 3};
-  box.append(svg('text', {...position, ...middle, 'font-size': 12}, label)); }
+  trace.tokens.forEach((form, t) =>
+    box.append(svg('text', {x: (t + .5) * gap, y: base + 20, ...middle}, form)));
+  for (const [h, m, label] of step.arcs) {
+    const x1 = (h + .5) * gap, x2 = (m + .5) * gap + (h < m ? -6 : 6);
+    const top = base - 12 - 16 * Math.abs(h - m);
+    const curve = `M ${x1} ${base} C ${x1} ${top} ${x2} ${top} ${x2} ${base}`;
+    const tip = `M ${x2 - 4} ${base - 7} L ${x2 + 4} ${base - 7} L ${x2} ${base} z`;
+    box.append(svg('path', {d: curve, fill: 'none', stroke: 'currentColor'}));
+    box.append(svg('path', {d: tip, fill: 'currentColor'}));
+    const position = {x: (x1 + x2) / 2, y: (base + 3 * top) / 4 - 3};
+    box.append(svg('text', {...position, ...middle, 'font-size': 12}, label));
+  }
 }
 function show() {
   const step = trace.steps[at];

@@ -36,7 +36,6 @@ from arcwise.induction.global_search.problem import Incumbent, InductionTask
 
 SCALE = 2**30
 """Bounds are integers in units of 1/SCALE: exact arithmetic makes them reproducible by the verifier."""
-"""Bounds are integers in units of 1/SCALE: exact arithmetic makes them reproducible by the verifier."""
 VERSION = 2
 KIND = "arcwise grammar induction certificate"
 BLOCKS_KIND = "arcwise grammar induction certificate by blocks"
