@@ -79,9 +79,8 @@ format: $(VENV)/.installed-lint ## format Python and C++
 bench: $(VENV)/.installed-bench $(VENV)/.installed-test ## side by side with other libraries; writes benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks.run
 
-EXPERIMENTS := mcdonald2005 koo2007 smith2007 bohnet2016 gormley2013 neural_objectives
-experiments: $(VENV)/.installed-test ## redo the papers' tables (hours; what is done is kept, so it can be stopped and continued)
-	for name in $(EXPERIMENTS); do $(BIN)/python -m experiments.$$name || exit 1; done
+experiments: $(VENV)/.installed-test ## compute what is missing on the pages of results (hours; ARGS="--jobs 8 --budget 50" stops after 50 minutes, the next run continues)
+	$(BIN)/python -m experiments $(ARGS)
 
 models: setup ## train a pipeline for each free treebank in ARCWISE_TREEBANKS; see recipes/train.py
 	$(BIN)/python recipes/train.py

@@ -26,8 +26,8 @@ from measuring.cells import Cells
 from measuring.tables import table
 from measuring.trainings import read_whole
 
-from arcwise.distributed.cores import cores
 from arcwise.engine import local_engine
+from arcwise.engine.processes import cores
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.learning.progress import Progress
 from arcwise.transition import TransitionConfig, TransitionParser

@@ -15,7 +15,7 @@ from arcwise.annotation.assistant import Assistant
 from arcwise.annotation.gains import expected_gains
 from arcwise.annotation.scored_sentence import Posterior, ScoredSentence
 from arcwise.annotation.states import ArcDecisions
-from arcwise.annotation.worklist_scores import repair_order
+from arcwise.annotation.worklist import repair_order
 from arcwise.treebanks import Sentence
 
 Floats = npt.NDArray[np.float64]

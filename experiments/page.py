@@ -1,27 +1,42 @@
-"""Shared by all experiments: command-line options, and the results page with tables and plots."""
+"""Shared by all experiments: command-line options, and the results page with tables and plots.
+
+The results of a page's cells lie in ``results/cells/NAME.jsonl``; the page is written from them alone.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from measuring.tables import machine, table
+from measuring.cell_file import Blessing, Cell, CellFile
+from measuring.cells import RecordedCells
+from measuring.inputs import treebank_hash
+from measuring.measures import parse_name
+from measuring.sources import code_hash, require_built
+from measuring.tables import table
 from measuring.trainings import Config, Training, run_all
 from measuring.where import add_engine_options, engine_from
 
 from arcwise.engine import Engine
 from arcwise.graph import GraphConfig
 from arcwise.neural import NeuralConfig
+from arcwise.parsing.parser import ParseOptions
 from arcwise.transition import TransitionConfig
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 RESULTS = Path(__file__).parent / "results"
+STALE = RESULTS / "stale.json"
+"""Pages whose figures older code computed: their commits, and the hash of the page under its banner."""
+PAGES = ("mcdonald2005", "koo2007", "smith2007", "bohnet2016", "gormley2013", "neural_objectives")
 
 
 @dataclass(frozen=True)
@@ -33,8 +48,12 @@ class Settings:
     engine: Engine
     """Engine that runs the trainings, and their number at a time."""
     report_only: bool
-    """Write the page from cached cells without training."""
+    """Write the page from recorded cells without computing any."""
     results: Path
+    records: CellFile
+    """The results of the cells."""
+    deadline: float | None = None
+    """Time after which no further cell starts."""
 
     def training(
         self,
@@ -44,22 +63,67 @@ class Settings:
         all_columns: bool = False,
         sentences: int = 0,
         votes: TransitionConfig | None = None,
+        measures: Iterable[str | ParseOptions] = (),
     ) -> Training:
-        """A cell, reduced to a tiny one in the quick version."""
+        """A cell, reduced to a tiny one in the quick version.
+
+        ``measures``: figures beside those of the parser's own parse of dev and test: names of
+        ``measuring.measures``, or options of a parse of test.
+        """
+        training = Training(
+            treebank,
+            config,
+            all_columns,
+            sentences,
+            votes,
+            measures=tuple(parse_name(m) if isinstance(m, ParseOptions) else m for m in measures),
+            records=self.records,
+        )
         if not self.quick:
-            return Training(treebank, config, all_columns, sentences, votes)
-        return Training(treebank, _tiny(config), all_columns, 40, _tiny(votes) if votes else None)
+            return training
+        return replace(training, config=_tiny(config), sentences=40, votes=_tiny(votes) if votes else None)
 
     def run(self, trainings: Iterable[Training]) -> None:
-        """Run all trainings that are not cached."""
+        """Run all trainings that are not recorded."""
         wanted = list(trainings)
         if not self.report_only:
-            run_all(wanted, engine=self.engine)
-        missing = [t.treebank for t in wanted if t.trained is None]
-        if missing:
-            raise SystemExit(
-                f"{len(missing)} trainings are missing, the first on {missing[0]}: run without --report"
-            )
+            self._require_built(t.kind for t in wanted)
+            run_all(wanted, engine=self.engine, deadline=self.deadline)
+        self.require(t.treebank for t in wanted if not t.finished)
+
+    def fill(self, cells: RecordedCells, wanted: Mapping[str, Callable[[], Any]]) -> None:
+        """Compute all cells that are not recorded."""
+        self._require_built([cells.kind])
+        cells.fill(wanted, self.engine)
+        self.require(cells.missing(wanted))
+
+    def _require_built(self, kinds: Iterable[str]) -> None:
+        if not (self.quick or self.report_only):
+            require_built(kinds)
+
+    def require(self, missing: Iterable[str]) -> None:
+        """End the program if cells are missing."""
+        names = list(missing)
+        if not names:
+            return
+        if self.deadline is not None and not self.report_only:
+            raise SystemExit(f"stopped by --budget with {len(names)} cells left: run again to continue")
+        raise SystemExit(
+            f"{len(names)} cells are missing or were computed by older code, the first on {names[0]}: "
+            "run without --report, or see python -m experiments.bless"
+        )
+
+    def fact(self, function: Callable[..., Any], treebank: str, *arguments: object) -> Any:
+        """A figure of a treebank (``measuring.inputs``), recorded like a cell."""
+        name = f"{function.__name__} {treebank}"
+        return _Facts("data", self.records).cell(name, partial(function, treebank, *arguments))
+
+
+class _Facts(RecordedCells):
+    """Figures of treebanks: the last word of a name is the treebank."""
+
+    def data_hash(self, name: str) -> str | None:
+        return treebank_hash(name.split()[-1])
 
 
 ConfigT = TypeVar("ConfigT", GraphConfig, TransitionConfig, NeuralConfig)
@@ -85,7 +149,10 @@ def settings(name: str, about: str | None, argv: Sequence[str] | None) -> Settin
     )
     add_engine_options(parser)
     parser.add_argument(
-        "--report", action="store_true", help="write the page from cached cells without training"
+        "--report", action="store_true", help="write the page from recorded cells without computing any"
+    )
+    parser.add_argument(
+        "--budget", type=float, metavar="MINUTES", help="start no further cell after this time"
     )
     parser.add_argument(
         "--output", type=Path, help="output folder of the page (default: experiments/results)"
@@ -93,7 +160,15 @@ def settings(name: str, about: str | None, argv: Sequence[str] | None) -> Settin
     options = parser.parse_args(argv)
     if options.quick and options.output is None:
         parser.error("--quick does not replace the results page: pass a folder with --output")
-    return Settings(options.quick, engine_from(parser, options), options.report, options.output or RESULTS)
+    results = options.output or RESULTS
+    records = cell_file(name, results if options.quick else RESULTS, read_only=options.report)
+    deadline = None if options.budget is None else time.time() + 60 * options.budget
+    return Settings(options.quick, engine_from(parser, options), options.report, results, records, deadline)
+
+
+def cell_file(name: str, results: Path = RESULTS, *, read_only: bool = False) -> CellFile:
+    """The recorded cells of a page."""
+    return CellFile(results / "cells" / f"{name}.jsonl", read_only)
 
 
 class Page:
@@ -123,38 +198,89 @@ class Page:
         pyplot.close(figure)  # type: ignore[arg-type]
         self._parts.append(f"![{about}]({self.name}-{name}.png)\n")
 
-    def close(
-        self,
-        differences: str,
-        findings: str,
-        commits: Iterable[str],
-        *,
-        about: str = "the paper",
-        machines: Iterable[str] = (),
-    ) -> Path:
+    def close(self, differences: str, findings: str, *, about: str = "the paper") -> Path:
         """Add the differences from the paper and the findings, and write the page.
 
-        The quick version reports no findings, since its figures are meaningless. ``machines``: where cells
-        were computed, if recorded.
+        The quick version reports no findings, since its figures are meaningless.
         """
         self.heading(f"Differences from {about}")
         self.text(differences)
         self.heading("Findings")
         self.text("The quick version supports no findings." if self.options.quick else findings)
-        return self._write(commits, machines)
+        return self._write()
 
-    def _write(self, commits: Iterable[str], machines: Iterable[str]) -> Path:
-        """Write the page with command, date, machine and the code version of the cells."""
-        date = datetime.now(timezone.utc).date().isoformat()
-        made = ", ".join(sorted(set(commits)))
-        head = f"# {self.title}\n\n`python -m experiments.{self.name}` · {date} · {machine()}"
-        elsewhere = sorted(set(machines) - {"", machine()})
-        head += f" · cells of {'; '.join(elsewhere)}" if elsewhere else ""
-        head += f" · code at {made}\n" if made else "\n"
+    def _write(self) -> Path:
+        records = self.options.records
+        head = f"# {self.title}\n\n`python -m experiments.{self.name}` · {origin(records)}\n"
         self.options.results.mkdir(parents=True, exist_ok=True)
         path = self.options.results / f"{self.name}.md"
         path.write_text("\n".join([head, *self._parts]))
+        if self.options.results == RESULTS:
+            records.keep_used()
+            no_longer_stale(self.name)
         return path
+
+
+def origin(records: CellFile) -> str:
+    """Where the figures of a page come from: dates, machines, commits, the hash of the sources of each kind
+    of cell, and blessings.
+    """
+    cells = list(records.used.values())
+    dates = sorted({cell.date for cell in cells}) or ["no cells"]
+    parts = [dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"]
+    parts.append("; ".join(sorted({cell.machine for cell in cells})))
+    parts.append("commits " + ", ".join(sorted({cell.commit for cell in cells})))
+    kinds = sorted({cell.kind for cell in cells})
+    parts.append("sources " + ", ".join(f"{kind} `{code_hash(kind)}`" for kind in kinds))
+    blessings = [b for b in records.blessings if _counts(b, cells, records)]
+    if not blessings:
+        return " · ".join(parts)
+    return " · ".join(parts) + "\n\n" + "\n".join(_blessing_line(b) for b in blessings)
+
+
+def _counts(blessing: Blessing, cells: Iterable[Cell], records: CellFile) -> bool:
+    """Whether a cell of the page is current because of a blessing."""
+    return any(
+        cell.kind == blessing.kind
+        and cell.code != code_hash(cell.kind)
+        and blessing.before in records.blessed(cell)
+        for cell in cells
+    )
+
+
+def _blessing_line(blessing: Blessing) -> str:
+    return (
+        f"- Sources of {blessing.kind} changed from `{blessing.before}` to `{blessing.after}`: "
+        f"{len(blessing.sample)} of {blessing.cells} cells computed again on {blessing.date} "
+        f"({blessing.machine}) have the same figures to the digit."
+    )
+
+
+def stale_pages() -> dict[str, dict[str, str]]:
+    """Pages whose figures older code computed."""
+    pages: dict[str, dict[str, str]] = json.loads(STALE.read_text())
+    return pages
+
+
+def no_longer_stale(name: str) -> None:
+    """Take a page that was written from current cells off the list."""
+    pages = stale_pages()
+    if pages.pop(name, None) is not None:
+        STALE.write_text(json.dumps(pages, indent=2) + "\n")
+
+
+def banner(commits: str) -> str:
+    """The first lines of a page with figures of older code."""
+    return (
+        f"> **These figures were computed by older code (commits {commits}) and are being recomputed:** "
+        "since then training and inference have changed.\n"
+        "> Findings are withheld until then.\n\n"
+    )
+
+
+def page_hash(text: str) -> str:
+    """The hash of a page's text, to notice edits by hand."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def percent(share: float) -> str:

@@ -1,7 +1,8 @@
 """Cached trainings: each is run once, and its model, figures and parses are kept outside the repository.
 
 The cache is ~/.cache/arcwise/trainings (or ARCWISE_CACHE): an interrupted run resumes, and scripts share
-trainings. ARCWISE_TREEBANKS names the folder of treebanks (NAME/train.conllu.xz, dev, test).
+trainings. A training is cached under its specification, the hash of the sources that can change it
+(``measuring.sources``) and the hash of its treebank: what older code or other data computed is never used.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timezone
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise.engine import Engine, ThisProcess
-from arcwise.evaluation.attachment import Attachment, attachment, per_sentence
+from arcwise.evaluation.attachment import Attachment
 from arcwise.evaluation.verdicts import Verdicts, verdicts
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.learning.config import from_dict, to_dict
@@ -32,12 +34,37 @@ from arcwise.parsing.parser import ParseOptions
 from arcwise.transition import TransitionConfig, TransitionParser
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import open_output
-from arcwise.trees import Tree
-from arcwise.trees.properties import crossing_arcs
+from measuring.cell_file import Cell, CellFile, unpacked
+from measuring.inputs import (
+    crossing_words,
+    read,
+    read_whole,
+    treebank_folder,
+    treebank_hash,
+    with_columns,
+)
+from measuring.measures import RESOURCES, TrainedCell, measure, parse_name
 from measuring.memory import peak_mb
 from measuring.soft_clusters import SoftClusters, soft_clusters
+from measuring.sources import code_hash
 from measuring.tables import machine
+from measuring.tags import with_predicted_tags
 from measuring.votes import with_votes
+
+__all__ = [
+    "Config",
+    "Trained",
+    "Training",
+    "best_on_dev",
+    "cache_folder",
+    "commit",
+    "crossing_words",
+    "read",
+    "read_whole",
+    "run_all",
+    "treebank_folder",
+    "write_whole",
+]
 
 Config: TypeAlias = GraphConfig | TransitionConfig | NeuralConfig
 AnyParser: TypeAlias = GraphParser | TransitionParser | NeuralParser
@@ -53,26 +80,6 @@ def cache_folder() -> Path:
     return Path(os.environ.get("ARCWISE_CACHE", "~/.cache/arcwise")).expanduser()
 
 
-def treebank_folder() -> Path:
-    """Return the folder of treebanks."""
-    folder = os.environ.get("ARCWISE_TREEBANKS")
-    if not folder:
-        raise SystemExit("set ARCWISE_TREEBANKS to the folder of treebanks (NAME/train.conllu.xz, dev, test)")
-    return Path(folder)
-
-
-def read_whole(name: str, part: str) -> Treebank:
-    """Read a part of a treebank unchanged."""
-    return Treebank.read(treebank_folder() / name / f"{part}.conllu.xz")
-
-
-@cache
-def read(name: str, part: str) -> Treebank:
-    """Read a part of a treebank without label subtypes (nsubj for nsubj:pass)."""
-    whole = read_whole(name, part)
-    return whole.annotate(deprel=[label.split(":")[0] for label in whole.column("deprel")])
-
-
 @dataclass(frozen=True)
 class Trained:
     """Figures of a training."""
@@ -85,8 +92,8 @@ class Trained:
     model_mb: float
     commit: str
     """Commit of the code that trained."""
-    machine: str = ""
-    """Machine that trained; missing in older cells."""
+    machine: str
+    """Machine that trained."""
 
 
 @dataclass(frozen=True)
@@ -102,24 +109,58 @@ class Training:
     """Configuration of a parser whose predicted heads become a feature (``measuring.votes``)."""
     soft_clusters: int = 0
     """Number of soft word clusters to add to MISC (``measuring.soft_clusters``); 0 for none."""
+    tag_folds: int = 0
+    """Number of folds of jack-knifed taggers that predict UPOS (``measuring.tags``); 0 keeps gold tags."""
+    measures: tuple[str, ...] = field(default=(), compare=False)
+    """Figures to compute right after the training, beside ``dev`` and ``test`` (``measuring.measures``)."""
+    records: CellFile | None = field(default=None, compare=False, repr=False)
+    """Results kept in the repository; they are used before the cache and receive what is computed."""
+
+    @property
+    def kind(self) -> str:
+        """The kinds of sources that can change the figures (``measuring.sources``)."""
+        return _kind(self.config) + "+votes" * bool(self.votes) + "+text" * bool(self.tag_folds)
 
     @property
     def folder(self) -> Path:
         """Cache folder of this training."""
-        digest = hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:12]
+        determined_by = [self.to_json(), code_hash(self.kind), treebank_hash(self.treebank)]
+        digest = hashlib.sha256(json.dumps(determined_by, sort_keys=True).encode()).hexdigest()[:12]
         return cache_folder() / "trainings" / f"{self.treebank}-{digest}"
+
+    @property
+    def cell(self) -> Cell | None:
+        """The result of an earlier run with the present sources and data, if there was one."""
+        data = treebank_hash(self.treebank)
+        recorded = self.records.current(self.kind, self.to_json(), data) if self.records else None
+        path = self.folder / "cell.json"
+        if recorded is not None or data is None or not path.exists():
+            return recorded
+        cell = Cell(**json.loads(path.read_text()))
+        if self.records is not None:
+            self.records.put(cell)
+        return cell
 
     @property
     def trained(self) -> Trained | None:
         """Figures of an earlier run, if there was one."""
-        path = self.folder / "trained.json"
-        if not path.exists():
+        cell = self.cell
+        if cell is None:
             return None
-        values = json.loads(path.read_text())
-        return Trained(dev=Attachment(**values.pop("dev")), **values)
+        resources = (cell.resources[name] for name in ("seconds", "peak_mb", "model_mb"))
+        return Trained(Attachment(**cell.figures["dev"]["scores"]), *resources, cell.commit, cell.machine)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the training and all its measures are done."""
+        cell = self.cell
+        return cell is not None and self._wanted() <= cell.figures.keys() | cell.resources.keys()
+
+    def _wanted(self) -> set[str]:
+        return {"dev", "test", *self.measures}
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything that determines the outcome."""
+        """Return everything that determines the outcome, beside sources and data."""
         return {
             "treebank": self.treebank,
             "parser": _kind(self.config),
@@ -128,6 +169,7 @@ class Training:
             "sentences": self.sentences,
             "votes": to_dict(self.votes) if self.votes else None,
             **({"soft_clusters": self.soft_clusters} if self.soft_clusters else {}),
+            **({"tag_folds": self.tag_folds} if self.tag_folds else {}),
         }
 
     @classmethod
@@ -140,6 +182,7 @@ class Training:
             values["sentences"],
             from_dict(TransitionConfig, votes) if votes else None,
             values.get("soft_clusters", 0),
+            values.get("tag_folds", 0),
         )
 
     def data(self, part: str) -> Treebank:
@@ -147,62 +190,102 @@ class Training:
         treebank = read(self.treebank, part)
         if part == "train" and self.sentences:
             treebank = treebank[: self.sentences]
-        if not self.all_columns:
-            nothing = ["_"] * treebank.word_count
-            treebank = treebank.annotate(lemma=nothing, xpos=nothing, feats=nothing, misc=nothing)
+        treebank = with_columns(treebank, all_columns=self.all_columns)
+        if self.tag_folds:
+            treebank = with_predicted_tags(
+                treebank,
+                self.treebank,
+                part,
+                sentences=self.sentences,
+                folds=self.tag_folds,
+                cache=cache_folder() / "tags",
+            )
         if self.soft_clusters:
             treebank = _clusters_of(self.treebank, self.sentences, self.soft_clusters).annotate(treebank)
         if self.votes:
-            treebank = with_votes(
-                self.data_without_votes("train"), treebank, self.votes, jackknife=part == "train"
-            )
+            train = replace(self, votes=None, soft_clusters=0).data("train")
+            treebank = with_votes(train, treebank, self.votes, jackknife=part == "train")
         return treebank
-
-    def data_without_votes(self, part: str) -> Treebank:
-        """Return a part of the treebank without votes."""
-        return Training(self.treebank, self.config, self.all_columns, self.sentences).data(part)
 
     def parser(self) -> AnyParser:
         """Load the trained parser."""
         return _KINDS[_kind(self.config)][1].load(self.folder / "model")
 
-    def report(self) -> dict[str, Any]:
-        """Return the training report of a graph-based parser: metrics of each epoch, and the chosen epoch.
-
-        It is cached beside the model, so that a cell can move to another machine without the model.
-        """
-        path = self.folder / "report.json"
-        if not path.exists():
-            parser = self.parser()
-            assert isinstance(parser, GraphParser)
-            write_whole(path, json.dumps(parser.model.report))
-        report: dict[str, Any] = json.loads(path.read_text())
-        return report
-
     def run(self) -> Trained:
-        """Train, unless the cache has it."""
-        cached = self.trained
-        if cached is not None:
-            return cached
+        """Train and measure, unless records or cache have it."""
+        if not self.finished:
+            cell = self._train_and_measure()
+            if self.records is not None:
+                self.records.put(cell)
+        trained = self.trained
+        assert trained is not None
+        return trained
+
+    def _train_and_measure(self) -> Cell:
+        cached = self._cached_cell()
+        if cached is None:
+            cached = self._train()
+        for name in sorted(self._wanted() - (cached.figures.keys() | cached.resources.keys())):
+            value = measure(name, self._measured())
+            (cached.resources if name in RESOURCES else cached.figures)[name] = value
+        write_whole(self.folder / "cell.json", json.dumps(asdict(cached)))
+        return cached
+
+    def _cached_cell(self) -> Cell | None:
+        """The result in the cache, with its model, so that it can be measured further."""
+        path = self.folder / "cell.json"
+        if not path.exists() or not (self.folder / "model").exists():
+            return None
+        return Cell(**json.loads(path.read_text()))
+
+    def _train(self) -> Cell:
+        """Train and save the model; returns a cell without figures."""
         train, dev = self.data("train"), self.data("dev")
         started = time.process_time()
         with Progress() as progress:
             parser = _train(self.config, train, dev, progress)
-        seconds = time.process_time() - started
+        resources = {"seconds": time.process_time() - started, "peak_mb": peak_mb()}
         self.folder.mkdir(parents=True, exist_ok=True)
         parser.save(self.folder / "model", precision="float16")
-        figures = {
-            "dev": to_dict(attachment(verdicts(dev, self.parser().parse(dev)))),
-            "seconds": seconds,
-            "peak_mb": peak_mb(),
-            "model_mb": (self.folder / "model").stat().st_size / 1e6,
-            "commit": commit(),
-            "machine": machine(),
-        }
-        write_whole(self.folder / "trained.json", json.dumps(figures, indent=2))
-        trained = self.trained
-        assert trained is not None
-        return trained
+        resources["model_mb"] = (self.folder / "model").stat().st_size / 1e6
+        data = treebank_hash(self.treebank) or ""
+        return new_cell(self.kind, self.to_json(), data, {}, resources)
+
+    def _measured(self) -> TrainedCell:
+        return TrainedCell(self.parser(), self.config, self.data, partial(read, self.treebank), self.parsed)
+
+    def figure(self, name: str) -> Any:
+        """Return the figures of a name (``measuring.measures``), measured now if they were not yet."""
+        cell = self.cell
+        if cell is None or name not in cell.figures.keys() | cell.resources.keys():
+            if self.records is not None and self.records.read_only:
+                raise SystemExit(f"{name!r} of {self.treebank} is missing: run without --report")
+            replace(self, measures=(*self.measures, name)).run()
+            cell = self.cell
+            assert cell is not None
+        return cell.resources[name] if name in RESOURCES else cell.figures[name]
+
+    def report(self) -> dict[str, Any]:
+        """Return the training report of a graph-based parser: gap of each epoch, and the chosen epoch."""
+        report: dict[str, Any] = self.figure("report")
+        return report
+
+    def scores(
+        self, options: ParseOptions = ParseOptions(), part: str = "test", *, punctuation: bool = True
+    ) -> Attachment:
+        """Return the attachment scores of a parse, with or without punctuation."""
+        figures = self.figure(parse_name(options, part))
+        return Attachment(**figures["scores" if punctuation else "without punctuation"])
+
+    def head_right(self, options: ParseOptions = ParseOptions()) -> npt.NDArray[np.bool_]:
+        """Whether the head of each test word is right, for significance tests."""
+        return unpacked(self.figure(parse_name(options))["heads right"])
+
+    def right_heads(self, options: ParseOptions = ParseOptions()) -> npt.NDArray[np.int64]:
+        """Count the correct heads of each test sentence, for significance tests."""
+        lengths = unpacked(self.figure(parse_name(options))["sentence lengths"])
+        ends = np.concatenate([[0], np.cumsum(self.head_right(options))])[np.cumsum(lengths)]
+        return np.diff(ends, prepend=0)
 
     def parsed(self, options: ParseOptions = ParseOptions(), part: str = "test") -> Treebank:
         """Parse a part with the trained parser; the parse is cached."""
@@ -216,34 +299,41 @@ class Training:
         """Compare that parse with the gold trees."""
         return verdicts(read(self.treebank, part), self.parsed(options, part))
 
-    def right_heads(self, options: ParseOptions = ParseOptions()) -> npt.NDArray[np.int64]:
-        """Count the correct heads of each test sentence, for significance tests."""
-        judged = self.judged(options)
-        return per_sentence(judged.head_right, judged.gold.sentence, len(judged.gold.treebank))
 
-    def scores(self, options: ParseOptions = ParseOptions(), part: str = "test") -> Attachment:
-        """Return the attachment scores of that parse, punctuation included."""
-        return attachment(self.judged(options, part))
+def new_cell(
+    kind: str, spec: dict[str, Any], data: str, figures: dict[str, Any], resources: dict[str, float]
+) -> Cell:
+    """A cell computed here and now."""
+    date = datetime.now(timezone.utc).date().isoformat()
+    return Cell(kind, spec, code_hash(kind), data, figures, resources, commit(), date, machine())
 
 
-def run_all(trainings: Iterable[Training], *, engine: Engine = ThisProcess()) -> None:
-    """Run the missing trainings, each in its own process, so that peak memory is measured per training."""
-    missing = list(dict.fromkeys(t for t in trainings if t.trained is None))
+def run_all(
+    trainings: Iterable[Training], *, engine: Engine = ThisProcess(), deadline: float | None = None
+) -> None:
+    """Run the missing trainings, each in its own process, so that peak memory is measured per training.
+
+    ``deadline``: time (``time.time()``) after which no further training starts.
+    """
+    missing = list(dict.fromkeys(t for t in trainings if not t.finished))
     for training in missing:
         training.folder.mkdir(parents=True, exist_ok=True)
-        write_whole(training.folder / "training.json", json.dumps(training.to_json(), indent=2))
-    for _ in engine.map(partial(_run_apart, len(missing)), enumerate(missing, start=1)):
-        pass  # each process caches its own result
+        values = {
+            "training": training.to_json(),
+            "measures": training.measures,
+            "code": code_hash(training.kind),
+        }
+        write_whole(training.folder / "training.json", json.dumps(values, indent=2))
+    numbered = [(n, replace(t, records=None)) for n, t in enumerate(missing, start=1)]
+    apart = partial(_run_apart, len(missing), deadline)
+    for number in engine.map(apart, numbered, ordered=False):
+        if number is not None and missing[number - 1].records is not None:
+            missing[number - 1].run()  # its process has cached it: this records it
 
 
 def best_on_dev(candidates: Iterable[Training]) -> Training:
     """Return the candidate with the best LAS (UAS for unlabelled parsers) on the development data."""
     return max(candidates, key=lambda t: (t.run().dev.las, t.run().dev.uas))
-
-
-def crossing_words(tree: Tree) -> set[int]:
-    """Return the words whose arc crosses another arc."""
-    return {modifier for pair in crossing_arcs(tree) for _, modifier in pair}
 
 
 @cache
@@ -271,13 +361,17 @@ def _train(config: Config, train: Treebank, dev: Treebank, progress: Progress) -
     return trained
 
 
-def _run_apart(count: int, numbered: tuple[int, Training]) -> None:
+def _run_apart(count: int, deadline: float | None, numbered: tuple[int, Training]) -> int | None:
+    """Run a training in another process; returns its number, or None after the deadline."""
     number, training = numbered
+    if deadline is not None and time.time() > deadline:
+        return None
     print(
         f"training {number} of {count}: {training.treebank} {_summary(training)}", file=sys.stderr, flush=True
     )
     command = [sys.executable, "-m", "measuring.trainings", str(training.folder / "training.json")]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL, cwd=Path(__file__).parents[1])
+    return number
 
 
 def _summary(training: Training) -> str:
@@ -293,5 +387,14 @@ def write_whole(path: Path, text: str) -> None:
         stream.write(text.encode())
 
 
+def _run_from(path: Path) -> None:
+    """Run the training described in a file; ends the program if the sources have changed since."""
+    values = json.loads(path.read_text())
+    training = replace(Training.from_json(values["training"]), measures=tuple(values["measures"]))
+    if code_hash(training.kind) != values["code"]:
+        raise SystemExit(f"{path}: the sources have changed since this run began; start it again")
+    training.run()
+
+
 if __name__ == "__main__":
-    Training.from_json(json.loads(Path(sys.argv[1]).read_text())).run()
+    _run_from(Path(sys.argv[1]))

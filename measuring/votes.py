@@ -1,8 +1,7 @@
-"""Another parser's prediction as a word feature (McDonald et al. 2005 used Collins's parser).
+"""Another parser's arcs as features (McDonald et al. 2005, section 3.1, used Collins's parser).
 
-A word's MISC gets ``Vote``: direction and binned distance of the head that the other parser predicts.
-``VOTE_TEMPLATES`` conjoin it with direction and distance of an arc, so that the parser learns how much
-agreement with the vote is worth.
+A word's MISC gets ``Vote``: the number of the head that the other parser predicts. ``VOTE_TEMPLATES`` ask of
+an arc whether it is the one that the other parser proposes.
 """
 
 from __future__ import annotations
@@ -15,9 +14,8 @@ from arcwise.treebanks import Sentence, Treebank
 
 FOLDS = 5
 VOTE_TEMPLATES = (
-    "m.misc.Vote @ direction distance",
-    "h.upos m.misc.Vote @ direction distance",
-    "h.upos m.upos m.misc.Vote @ direction distance",
+    "m.upos proposed.misc.Vote @ nothing distance",
+    "h.upos m.upos proposed.misc.Vote",
 )
 
 
@@ -47,16 +45,4 @@ def _chosen(treebank: Treebank, which: npt.NDArray[np.bool_]) -> Treebank:
 
 
 def _votes(sentence: Sentence) -> list[str]:
-    heads = enumerate(sentence.tree.heads[1:], start=1)
-    return [f"Vote={_vote(int(head) - place)}" if head else "Vote=wall" for place, head in heads]
-
-
-def _vote(offset: int) -> str:
-    """Encode the direction and binned distance of a head ``offset`` words away.
-
-    >>> _vote(-3), _vote(7), _vote(40)
-    ('left3', 'right6', 'right11')
-    """
-    distance = abs(offset)
-    binned = distance if distance <= 5 else 6 if distance <= 10 else 11
-    return f"{'left' if offset < 0 else 'right'}{binned}"
+    return [f"Vote={int(head)}" for head in sentence.tree.heads[1:]]

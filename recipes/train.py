@@ -30,7 +30,7 @@ from arcwise.treebanks.files import read_bytes
 
 ROOT = Path(__file__).parents[1]
 SHIPPED = ROOT / "src" / "arcwise" / "shipped_models"
-WAYS = {"graph": "graph-based parser", "neural": "neural parser, which also betters the tags"}
+WAYS = {"graph": "graph-based parser", "neural": "neural parser, which also corrects tags"}
 """Description on the card, by kind of parser."""
 
 
@@ -165,18 +165,16 @@ def _card(
     load = f'`arcwise.load("{source.code}")`' if source.shipped else f"`arcwise.load({target.name!r})`"
     return (
         f"# {source.language}: {target.name}\n\n"
-        f"From raw text to trees: tokenizer, tagger, lemmatizer and {WAYS[kind]}. {load}\n\n"
+        f"Pipeline from raw text to trees: tokenizer, tagger, lemmatizer and {WAYS[kind]}. {load}\n\n"
         f"- **Data**: {source.version}, training part, {len(train):,} sentences, {train.word_count:,} words\n"
-        f"- **Licence**: the data are under {source.licence}; the model is made from them and given under "
-        f"the same terms\n"
-        f"- **Made by**: `{command}`, with the options of `recipes/{_recipe(name).name}`\n"
+        f"- **Licence**: {source.licence}, that of the training data\n"
+        f"- **Training command**: `{command}`, options in `recipes/{_recipe(name).name}`\n"
         f"- **Size**: {target.stat().st_size / 1e6:.1f} MB\n\n"
-        "Scores from the raw text of the treebank's development and test parts: F1 of the CoNLL 2018 "
-        "metrics, in per cent, by "
-        "`arcwise.evaluation`, which agrees with the official scorer.\n\n"
+        "CoNLL 2018 metrics from raw text (F1, %), computed by `arcwise.evaluation`, which agrees with the "
+        "official scorer:\n\n"
         f"| part | {header} |\n|{' --- |' * (len(scores['test']) + 1)}\n{rows}\n\n"
-        "It learned from the texts of that treebank alone; in others it does worse, and its probabilities "
-        "are those of such texts.\n"
+        "Trained on the genres of this treebank alone: expect lower accuracy, and confidences that are too "
+        "high, on other text.\n"
     )
 
 
@@ -188,7 +186,7 @@ def _calibration(pipeline: Pipeline, test: Treebank) -> str:
     curves = reliability(parser, pipeline.tagger.tag(test))
     labels = "" if curves.labels is None else f", DeprelProb {100 * curves.labels.error:.1f} %"
     return (
-        f"\nExpected calibration error on the test part, gold words: HeadProb "
+        f"\nExpected calibration error on the test set, with gold tokens: HeadProb "
         f"{100 * curves.heads.error:.1f} %{labels}.\n"
     )
 

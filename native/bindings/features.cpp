@@ -74,17 +74,12 @@ arcwise::LookAlikes look_alikes_of(const std::vector<std::string>& characters,
   return {own, stand_ins};
 }
 
-// The bytes of a treebank with stand-ins in FORM; None if it has none.
-std::optional<nb::bytes> forms_of(const arcwise::LookAlikes& look_alikes, const TreebankLayout& layout,
-                                  nb::bytes data) {
-  std::optional<std::string> found;
-  {
-    std::string_view source = view(data);
-    nb::gil_scoped_release release;
-    found = arcwise::look_alike_forms(look_alikes, layout, source);
-  }
-  if (!found) return std::nullopt;
-  return nb::bytes(found->data(), found->size());
+// The FORM of every word with its stand-ins; None if no word has any.
+std::optional<arcwise::StringColumn> forms_of(const arcwise::LookAlikes& look_alikes,
+                                              const TreebankLayout& layout, nb::bytes data) {
+  const char* source = data.c_str();
+  nb::gil_scoped_release release;
+  return arcwise::look_alike_forms(look_alikes, layout, source);
 }
 
 }  // namespace
@@ -100,7 +95,7 @@ void bind_features(nb::module_& m) {
           },
           "characters"_a, "texts"_a)
       .def("forms", &forms_of, "layout"_a, "data"_a,
-           "The bytes of a treebank with stand-ins in FORM; None if it has none.")
+           "The FORM of every word with its stand-ins; None if no word has any.")
       .def(
           "read",
           [](const LookAlikes& self, const std::string& text) {

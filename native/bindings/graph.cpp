@@ -276,7 +276,7 @@ void bind_margin(nb::module_& m) {
           "__init__",
           [](MarginTrainer* self, const ArcTable& table, const ArcData& data, MarginUpdate update,
              bool projective, bool single_root, int k, double C, bool loss_augmented, bool minimum_risk,
-             double dropout, uint64_t seed) {
+             bool risk_augmented, double dropout, uint64_t seed) {
             MarginOptions options;
             options.update = update;
             options.trees = {projective, single_root};
@@ -284,12 +284,13 @@ void bind_margin(nb::module_& m) {
             options.C = C;
             options.loss_augmented = loss_augmented;
             options.minimum_risk = minimum_risk;
+            options.risk_augmented = risk_augmented;
             options.dropout = {dropout, seed};
             new (self) MarginTrainer(table, data, options);
           },
           "table"_a, "data"_a, nb::kw_only(), "update"_a, "projective"_a, "single_root"_a, "k"_a, "C"_a,
-          "loss_augmented"_a, "minimum_risk"_a, "dropout"_a, "seed"_a, nb::keep_alive<1, 2>(),
-          nb::keep_alive<1, 3>())
+          "loss_augmented"_a, "minimum_risk"_a, "risk_augmented"_a = false, "dropout"_a, "seed"_a,
+          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def(
           "run",
           [](MarginTrainer& self, Array<int64_t> sentences, uint64_t epoch, size_t batch, int threads) {
@@ -327,7 +328,8 @@ void bind_loss_trainer(nb::module_& m) {
             nb::gil_scoped_release release;
             return self.run(sentences.data(), sentences.shape(0), epoch, rate);
           },
-          "sentences"_a, "epoch"_a, "rate"_a);
+          "sentences"_a, "epoch"_a, "rate"_a)
+      .def_prop_rw("loss", &LossTrainer::loss, &LossTrainer::set_loss);
   bind_weights(trainer);
   nb::class_<LossObjective>(m, "LossObjective",
                             "The loss of a treebank by the weights of the features that occur in it.")

@@ -169,7 +169,8 @@ void bind_settings(nb::module_& m) {
   nb::enum_<TreeLoss>(m, "TreeLoss")
       .value("likelihood", TreeLoss::likelihood)
       .value("hinge", TreeLoss::hinge)
-      .value("softmax_margin", TreeLoss::softmax_margin);
+      .value("softmax_margin", TreeLoss::softmax_margin)
+      .value("risk", TreeLoss::risk);
   nb::class_<DecodeSettings>(m, "DecodeSettings",
                              "Which trees are wanted, and how scores become probabilities.")
       .def(

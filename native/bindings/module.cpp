@@ -17,6 +17,7 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_inference_matrix_tree(m);
   bind_inference_wilson(m);
   bind_inference_padded(m);
+  bind_inference_marginal_derivatives(m);
   bind_inference_tall_sums(m);
   bind_induction(m);
   bind_transition(m);

@@ -14,6 +14,7 @@ void bind_inference_matrix_tree(nanobind::module_& m);
 void bind_inference_scores(nanobind::module_& m);
 void bind_inference_padded(nanobind::module_& m);
 void bind_inference_wilson(nanobind::module_& m);
+void bind_inference_marginal_derivatives(nanobind::module_& m);
 void bind_inference_tall_sums(nanobind::module_& m);
 void bind_induction(nanobind::module_& m);
 void bind_transition(nanobind::module_& m);

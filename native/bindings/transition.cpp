@@ -32,7 +32,8 @@ void bind_system(nb::module_& m) {
   nb::enum_<Periphery>(m, "Periphery", "Which outermost active token a transition must involve.")
       .value("none", Periphery::none)
       .value("left", Periphery::left)
-      .value("right", Periphery::right);
+      .value("right", Periphery::right)
+      .value("not_right", Periphery::not_right);
   nb::class_<Transition>(m, "Transition", "One transition with its control parameters.")
       .def(
           "__init__",

@@ -131,9 +131,10 @@ void bind_parses(nb::module_& m) {
 // A trainer with its scorer and data, which Python keeps alive.
 void make_trainer(TransitionTrainer* self, TransitionScorer& scorer, const TransitionData& data,
                   UpdateRule rule, int beam, bool single_root, double explore, double dropout,
-                  double step_bound, int warm_epochs, uint64_t seed) {
-  new (self) TransitionTrainer(scorer, data,
-                               {rule, beam, single_root, explore, dropout, step_bound, warm_epochs, seed});
+                  double step_bound, int warm_epochs, uint64_t seed, bool static_oracle) {
+  new (self) TransitionTrainer(
+      scorer, data,
+      {rule, beam, single_root, explore, dropout, step_bound, warm_epochs, seed, static_oracle});
 }
 
 auto averages(const TransitionTrainer& trainer, const TransitionScorer& scorer) {
@@ -234,7 +235,7 @@ void bind_transition_scorer(nb::module_& m) {
   trainer
       .def("__init__", &make_trainer, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), "scorer"_a, "data"_a,
            "rule"_a, "beam"_a, "single_root"_a, "explore"_a, "dropout"_a, "step_bound"_a, "warm_epochs"_a,
-           "seed"_a)
+           "seed"_a, "static_oracle"_a = false)
       .def(
           "learn",
           [](TransitionTrainer& trainer, int epoch, Array<int64_t> sentences, bool explore) {

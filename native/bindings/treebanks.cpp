@@ -1,4 +1,6 @@
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -77,30 +79,54 @@ nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::ellipsis>> row_strings(con
   return out;
 }
 
-nb::bytes rewrite(const TreebankLayout& layout, nb::bytes text,
-                  const std::vector<std::tuple<int, int, Array<int32_t>, std::vector<nb::bytes>>>& updates,
-                  const std::vector<nb::bytes>& comments) {
-  std::vector<arcwise::ColumnUpdate> native;
-  for (const auto& [column, kind, ids, strings] : updates) {
-    arcwise::ColumnUpdate update{column, static_cast<arcwise::ColumnUpdate::Kind>(kind), ids.data(), {}};
-    if (ids.shape(0) != layout.words()) throw nb::value_error("one value per word is needed");
-    for (const nb::bytes& s : strings) update.strings.push_back(view(s));
-    if (kind != static_cast<int>(arcwise::ColumnUpdate::Kind::number))
-      for (size_t w = 0; w < ids.shape(0); ++w)
-        if (ids.data()[w] >= static_cast<int64_t>(strings.size())) throw nb::value_error("code out of range");
-    native.push_back(std::move(update));
+arcwise::StringTable table_of(const std::vector<nb::bytes>& strings) {
+  arcwise::StringTable table;
+  for (const nb::bytes& s : strings) {
+    table.text().append(view(s));
+    table.close();
   }
-  std::vector<std::string_view> lines;
-  for (const nb::bytes& c : comments) lines.push_back(view(c));
-  if (!lines.empty() && lines.size() != layout.sentences())
-    throw nb::value_error("one comment per sentence is needed");
-  std::string out;
+  return table;
+}
+
+arcwise::StringColumn column_of(Array<int32_t> codes, std::shared_ptr<arcwise::StringTable> table) {
+  for (size_t word = 0; word < codes.shape(0); ++word)
+    if (codes.data()[word] >= static_cast<int64_t>(table->size())) throw nb::value_error("code out of range");
+  return {vector_of(codes), std::move(table)};
+}
+
+TreebankLayout annotated(const TreebankLayout& layout, nb::bytes text,
+                         const std::vector<std::tuple<int, arcwise::StringColumn>>& columns,
+                         std::optional<Array<int32_t>> heads,
+                         std::optional<arcwise::StringColumn> misc_update,
+                         const std::vector<nb::bytes>& comments) {
+  auto check = [](size_t count, size_t wanted) {
+    if (count != wanted) throw nb::value_error("one value per word, one comment per sentence is needed");
+  };
+  arcwise::Annotation annotation;
+  for (const auto& [column, values] : columns) {
+    check(values.size(), layout.words());
+    if (column < 0 || column >= arcwise::COLUMNS) throw nb::index_error("column out of range");
+    annotation.columns.emplace_back(column, values);
+  }
+  if (heads) check(heads->shape(0), layout.words());
+  if (heads) annotation.heads = heads->data();
+  if (misc_update) check(misc_update->size(), layout.words());
+  if (misc_update) annotation.misc_update = &*misc_update;
+  for (const nb::bytes& c : comments) annotation.comments.push_back(view(c));
+  if (!comments.empty()) check(comments.size(), layout.sentences());
+  const char* data = text.c_str();
+  nb::gil_scoped_release release;
+  return arcwise::treebank_annotated(layout, data, annotation);
+}
+
+auto written(const TreebankLayout& layout, nb::bytes text) {
+  arcwise::WrittenTreebank out;
   {
     std::string_view source = view(text);
     nb::gil_scoped_release release;
-    out = arcwise::treebank_rewrite(source, layout, native, lines);
+    out = arcwise::treebank_written(source, layout);
   }
-  return nb::bytes(out.data(), out.size());
+  return std::make_tuple(nb::bytes(out.text.data(), out.text.size()), moved(std::move(out.sentence_bytes)));
 }
 
 using LemmaRecipe = std::tuple<std::string, int, int, std::string, std::string, bool>;
@@ -115,29 +141,72 @@ struct LemmaScripts {
   std::vector<arcwise::LemmaScript> scripts;
 };
 
-// The lemma of each word as a code into a list of different lemmas.
-auto lemmas(const LemmaScripts& by, const TreebankLayout& layout, nb::bytes data, Array<uint16_t> script) {
+// The lemma of each word.
+arcwise::StringColumn lemmas(const LemmaScripts& by, const TreebankLayout& layout, nb::bytes data,
+                             Array<uint16_t> script) {
   if (script.shape(0) != layout.words()) throw nb::value_error("one script per word is needed");
-  const std::vector<arcwise::LemmaScript>& scripts = by.scripts;
   std::unordered_map<uint64_t, int32_t> numbers;
-  std::vector<int32_t> codes(layout.words());
-  nb::typed<nb::list, nb::str> strings;
-  for (size_t word = 0; word < codes.size(); ++word) {
+  auto table = std::make_shared<arcwise::StringTable>();
+  arcwise::StringColumn out;
+  out.codes.reserve(layout.words());
+  for (size_t word = 0; word < layout.words(); ++word) {
     std::string_view form = layout.field(data.c_str(), word, arcwise::FORM);
     uint64_t key = arcwise::hash_bytes(form, script.data()[word] + 1000003);
     auto [found, is_new] = numbers.emplace(key, static_cast<int32_t>(numbers.size()));
     if (is_new) {
-      std::string lemma = arcwise::lemma_apply(scripts.at(script.data()[word]), form);
-      strings.append(decoded(lemma));
+      const std::string lemma = arcwise::lemma_apply(by.scripts.at(script.data()[word]), form);
+      table->text() += lemma.empty() ? "_" : lemma;
+      table->close();
     }
-    codes[word] = found->second;
+    out.codes.push_back(found->second);
   }
-  return std::make_tuple(moved(std::move(codes)), strings);
+  out.table = std::move(table);
+  return out;
 }
 
 }  // namespace
 
 void bind_treebanks(nb::module_& m) {
+  using arcwise::StringColumn;
+  using arcwise::StringTable;
+  nb::class_<StringTable>(m, "StringTable", "Strings that columns refer to by their codes.")
+      .def(
+          "__init__",
+          [](StringTable* self, const std::vector<nb::bytes>& strings) {
+            new (self) StringTable(table_of(strings));
+          },
+          "strings"_a);
+  nb::class_<StringColumn>(m, "StringColumn", "One string per word, as codes into a table; -1 is none.")
+      .def(
+          "__init__",
+          [](StringColumn* self, Array<int32_t> codes, std::shared_ptr<StringTable> table) {
+            new (self) StringColumn(column_of(codes, std::move(table)));
+          },
+          "codes"_a, "table"_a)
+      .def("__len__", &StringColumn::size)
+      .def_prop_ro("codes", [](const StringColumn& self) { return copied(self.codes); })
+      .def_prop_ro("strings",
+                   [](const StringColumn& self) {
+                     nb::typed<nb::list, nb::str> out;
+                     for (size_t i = 0; i < self.table->size(); ++i) out.append(decoded((*self.table)[i]));
+                     return out;
+                   })
+      .def(
+          "words",
+          [](const StringColumn& self) {
+            nb::typed<nb::list, nb::str> out;
+            for (size_t word = 0; word < self.size(); ++word) out.append(decoded(self[word]));
+            return out;
+          },
+          "The string of each word; _ for none.");
+  m.def(
+      "joined_pairs",
+      [](const std::vector<StringColumn>& columns) {
+        for (const StringColumn& column : columns)
+          if (column.size() != columns[0].size()) throw nb::value_error("columns of equal length are needed");
+        return arcwise::joined_pairs(columns);
+      },
+      "columns"_a, "The Key=Value pairs of several columns, joined by |.");
   nb::class_<TreebankLayout>(m, "TreebankLayout", "Where the sentences, rows and fields of a CoNLL text are.")
       .def_prop_ro("sentence_count", &TreebankLayout::sentences)
       .def_prop_ro("word_count", &TreebankLayout::words)
@@ -189,8 +258,11 @@ void bind_treebanks(nb::module_& m) {
         return arcwise::treebank_layout(source);
       },
       "text"_a, "Index a CoNLL-U or CoNLL-X text; problems are listed, never raised.");
-  m.def("treebank_rewrite", &rewrite, "layout"_a, "text"_a, "updates"_a, "comments"_a,
-        "The text with columns of its words replaced: (column, kind, codes, strings) each.");
+  m.def("treebank_annotated", &annotated, "layout"_a, "text"_a, "columns"_a, "heads"_a = nb::none(),
+        "misc_update"_a = nb::none(), "comments"_a = nb::list(),
+        "The layout of the same text with new values of its words and comments beside it.");
+  m.def("treebank_written", &written, "layout"_a, "text"_a,
+        "The text with the annotation of its layout, and where its sentences start.");
   m.def(
       "treebank_last_boundary", [](nb::bytes text) { return arcwise::treebank_last_boundary(view(text)); },
       "text"_a, "Offset just after the last complete sentence, 0 if there is none.");
@@ -202,8 +274,7 @@ void bind_treebanks(nb::module_& m) {
             for (const LemmaRecipe& recipe : recipes) self->scripts.push_back(script_of(recipe));
           },
           "recipes"_a)
-      .def("lemmas", &lemmas, "layout"_a, "data"_a, "script"_a,
-           "The lemma of each word: a code each, and the list of different lemmas.");
+      .def("lemmas", &lemmas, "layout"_a, "data"_a, "script"_a, "The lemma of each word.");
   m.def(
       "lemma_apply",
       [](const LemmaRecipe& recipe, const std::string& form) {

@@ -42,7 +42,7 @@ std::vector<Named> systems() {
         2,
         true,
         false,
-        {{L, true, false, Periphery::right}, {R, true, false, Periphery::left}, SHIFT}}},
+        {{L, true, false, Periphery::right}, {R, true, false, Periphery::not_right}, SHIFT}}},
       {"attardi",
        {3,
         2,

@@ -53,10 +53,15 @@ void check(const std::string& text) {
       for (char letter : layout.row_field(text.data(), row, c)) letters += letter != '\t';
   require(letters <= text.size(), "fields overlap", text);
   if (!layout.problems.empty()) return;
-  std::vector<ColumnUpdate> updates;
-  updates.push_back({HEAD, ColumnUpdate::Kind::number, layout.heads.data(), {}});
-  require(treebank_rewrite(text, layout, updates, {}) == text, "writing the heads back changed the text",
-          text);
+  Annotation heads;
+  heads.heads = layout.heads.data();
+  const TreebankLayout annotated = treebank_annotated(layout, text.data(), heads);
+  const WrittenTreebank written = treebank_written(text, annotated);
+  require(written.text == text, "writing the heads back changed the text", text);
+  require(written.sentence_bytes == layout.sentence_bytes, "the sentences are written elsewhere", text);
+  for (size_t word = 0; word < layout.words(); ++word)
+    require(annotated.field(text.data(), word, HEAD) == layout.field(text.data(), word, HEAD),
+            "an annotated head reads differently", text);
 }
 
 }  // namespace

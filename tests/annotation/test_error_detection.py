@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from arcwise.annotation.cross_fitting import suspicious_words
 from arcwise.annotation.error_detection import ErrorDetection
 from arcwise.annotation.states import only_decided
+from arcwise.annotation.training import suspicious_words
 from arcwise.engine import Processes
 from arcwise.errors import InputError
 from arcwise.graph import GraphConfig, GraphParser

@@ -10,8 +10,7 @@ from annotation.decided import open_sentence, scored_parser, sentence_of
 from arcwise.annotation.assistant import Assistant
 from arcwise.annotation.gains import expected_repairs
 from arcwise.annotation.states import ArcDecisions
-from arcwise.annotation.worklist import Worklist
-from arcwise.annotation.worklist_scores import FAR_REACHING
+from arcwise.annotation.worklist import FAR_REACHING, Worklist
 from arcwise.errors import OptionError
 from arcwise.parsing.scored import Decoding, ScoredParser
 from arcwise.parsing.scorer import FunctionScorer

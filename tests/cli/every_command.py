@@ -59,6 +59,7 @@ PLAIN = {
     "parser": "a kind of parser",
     "note": "notes to keep",
     "trainer": "a name",
+    "features": "a name",
     "size": "a name",
     "objective": "a name",
     "device": "a name",

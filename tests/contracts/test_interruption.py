@@ -213,7 +213,7 @@ def test_a_grammar_survives_an_interrupted_induction(
     before = model.read_bytes()
     if learner == "global":  # ends at once, with the best so far
         monkeypatch.setattr(
-            "arcwise.cli._support.search_progress.SearchProgress.should_stop", lambda self: True
+            "arcwise.cli._support.induce_globally.SearchProgress.should_stop", lambda self: True
         )
         assert run([*induce, "--epsilon", "0"]) == 0
         beside = bank.with_name("dmv.stopped-1.json")

@@ -13,7 +13,7 @@ from arcwise.evaluation import evaluate
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.inference import Scores, TreeClass, TreeDistributionBatch
 from arcwise.parsing import FunctionScorer, ParseOptions, ScoredParser, Scorer, Temperatures
-from arcwise.parsing.calibration import _Losses, fit_temperatures, reliability
+from arcwise.parsing.calibration import _ParsesAt, fit_temperatures, reliability
 from arcwise.treebanks import Sentence, Treebank
 from contracts.small_treebank import small_treebank
 from neural.random_models import PARSERS as NEURAL
@@ -190,9 +190,9 @@ def test_scores_that_are_kept_tell_the_losses_at_other_temperatures(parser: Scor
     if parser.kind == "graph":
         return  # its scores of what training never saw depend on temperatures
     parts = [(parser.with_temperatures, small_treebank())]
-    kept, again = (_Losses(parts, Temperatures(3.0, 0.5), 1, keep=keep) for keep in (True, False))
+    kept, again = (_ParsesAt(parts, Temperatures(3.0, 0.5), 1, keep=keep) for keep in (True, False))
     for at in (Temperatures(), Temperatures(0.6, 2.0, 0.2), Temperatures(4.0, 0.3)):
-        assert kept(at) == pytest.approx(again(at), abs=1e-4)
+        assert kept.losses(at) == pytest.approx(again.losses(at), abs=1e-4)
 
 
 def test_an_option_of_another_parser_is_refused(parser: ScoredParser) -> None:

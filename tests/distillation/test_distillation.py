@@ -136,7 +136,7 @@ def test_the_student_comes_nearer_to_the_teacher(trainer: str, teacher: GraphPar
         assert divergences[2] < float(np.sum(wanted.kl(plain)))
 
 
-@pytest.mark.parametrize("trainer", ["log-linear", "softmax-margin"])
+@pytest.mark.parametrize("trainer", ["log-linear", "softmax-margin", "minimum-risk"])
 def test_partial_trees_are_learned_as_without_a_teacher(trainer: str, teacher: GraphParser) -> None:
     """A mixture of what is known of some words and what the teacher says of others is no distribution over
     trees."""

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.distributed.small_corpora import texts, write_jsonl, write_packed
 
 from arcwise.distributed.inputs import InputFormat, find_inputs
+from arcwise.distributed.parse_shard import ChangedInputError, ShardReader
 from arcwise.distributed.records import BrokenRecord, Record, TextRecord, TreebankRecord, records_in
-from arcwise.distributed.shard_reader import ChangedInputError, ShardReader
 from arcwise.distributed.shards import FilePlan, PlanFile, first_end
 from arcwise.pipeline.text_fields import TextFields
 

@@ -7,10 +7,10 @@ import pytest
 from tests.distributed.small_corpora import texts, write_jsonl
 
 from arcwise.distributed import CorpusOptions, parse_corpus
-from arcwise.distributed.cores import cores, threads_of_each
 from arcwise.distributed.parse_shard import Outcome, ParseShard
 from arcwise.distributed.shards import Shard
 from arcwise.engine import Forks
+from arcwise.engine.processes import cores, threads_of_each
 
 MOST_MB = 30
 
@@ -44,6 +44,6 @@ def test_workers_share_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_threads_and_workers_together_are_no_more_than_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cores() >= 1
-    monkeypatch.setattr("arcwise.distributed.cores.cores", lambda: 16)
+    monkeypatch.setattr("arcwise.engine.processes.cores", lambda: 16)
     assert [threads_of_each(workers, 8) for workers in (1, 2, 4, 5, 16, 40)] == [8, 8, 4, 3, 1, 1]
     assert threads_of_each(2, 3) == 3

@@ -82,7 +82,7 @@ def test_every_tutorial_works_from_a_plain_install(page: Path) -> None:
 
 
 @pytest.mark.slow
-def test_every_trainer_trains_or_says_before_it_starts_what_it_needs(tmp_path: Path) -> None:
+def test_every_trainer_trains(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text("epochs = 1\narc_bits = 12\nrow_bits = 12\n")
     script = f"""
 sys.path.insert(0, "tests")
@@ -94,20 +94,11 @@ small_treebank().write(folder / "train.conllu")
 for trainer in {list(TRAINERS)!r}:
     line = ["train", "--train", folder / "train.conllu", "--model", folder / trainer, "--trainer", trainer]
     print(trainer, run([*map(str, line), "--config", str(folder / "small.toml"), "--quiet"]))
-line = ["train", "--pipeline", "--trainer", "log-linear-batch", "--train", folder / "train.conllu"]
-print("pipeline", run([*map(str, line), "--model", str(folder / "pipeline")]))
 """
     done = run_plain(script)
     assert done.returncode == 0, done.stderr
-    needs = {name for name, kind in TRAINERS.items() if kind.needs}
     statuses = dict(line.split() for line in done.stdout.splitlines())
-    assert {name for name, status in statuses.items() if status == "2"} == needs | {"pipeline"}
-    assert {name for name, status in statuses.items() if status == "0"} == set(TRAINERS) - needs
-    told = done.stderr.splitlines()
-    assert len(told) == len(needs) + 1  # nothing was tokenized, tagged or trained first
-    assert all(
-        re.fullmatch(r"arcwise: this needs scipy, which is not installed: .+ install scipy", t) for t in told
-    )
+    assert statuses == dict.fromkeys(TRAINERS, "0")
 
 
 def test_induction_works_or_names_the_solver_before_it_starts(tmp_path: Path) -> None:
@@ -145,10 +136,6 @@ for options in ("--learner global --method theta", "--learner global --method mi
     messages = done.stderr.splitlines()[-3:]
     pattern = r"arcwise: this needs highspy, which is not installed: .+ install highspy"
     assert all(re.fullmatch(pattern, message) for message in messages)
-
-
-def test_what_needs_an_extra_names_one(tmp_path: Path) -> None:
-    assert {kind.needs for kind in TRAINERS.values()} <= {None, *EXTRAS}
 
 
 def test_the_advice_works(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,9 @@ def releases() -> list[tuple[str, str]]:
 
 def test_the_changelog_goes_by_release() -> None:
     headings = re.findall(r"^## .*$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    if coming := re.fullmatch(r"## ([\d.]+) \(unreleased\)", headings[0]):  # what the next release will have
+        assert coming[1] > project()["version"]
+        headings = headings[1:]
     assert len(headings) == len(releases()) >= 2
     assert [date for _, date in releases()] == sorted((date for _, date in releases()), reverse=True)
     assert releases()[0][0] == project()["version"]

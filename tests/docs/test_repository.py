@@ -51,6 +51,20 @@ def test_what_papers_md_names_is_there() -> None:
         assert any((ROOT / "native").rglob(kernel)), kernel
 
 
+def test_the_checklist_of_papers_names_what_is_there() -> None:
+    text = (ROOT / "docs" / "papers-checklist.md").read_text()
+    rows = re.findall(r"^\| (?!item|---)(.+?) \| (.+?) \| (.+) \|$", text, re.MULTILINE)
+    assert len(rows) > 40
+    for item, status, where in rows:
+        assert status in ("●", "◐", "○"), item
+        files = re.findall(r"`((?:tests|experiments|measuring|benchmarks)/[\w/]+\.py)`", where)
+        assert all((ROOT / file).exists() for file in files), where
+        if status != "●":  # what is missing, beyond the places
+            assert len(re.sub(r"`[^`]*`", "", where).split()) >= 2, f"{item}: no reason"
+    for page in re.findall(r"`python -m experiments\.(\w+)`", text):
+        assert (ROOT / "experiments" / f"{page}.py").exists()
+
+
 def tracked_files() -> list[Path]:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:

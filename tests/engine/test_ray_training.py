@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from measuring.trainings import Training, run_all
 
-from arcwise.annotation.cross_fitting import suspicious_words
+from arcwise.annotation.training import suspicious_words
 from arcwise.engine import Engine, ThisProcess, engine_of
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.text.jackknife import jackknife_tags
@@ -63,8 +63,6 @@ def test_a_worker_and_a_node_are_killed(
 ) -> None:
     """During parameter mixing, and during batch training, whose gradients are sums over workers."""
     config = SMALL.for_trainer(trainer, parts=3)
-    if trainer == "log-linear-batch":
-        pytest.importorskip("scipy", reason="log-linear-batch needs scipy")
     whole = trained(config, ThisProcess(), tmp_path / "one")
     notes = tmp_path / "notes"
     notes.mkdir()

@@ -232,7 +232,7 @@ def test_a_text_that_ends_early_is_an_error() -> None:
 
 def test_the_alignment_of_equal_tokens_needs_no_search() -> None:
     gold = treebank(BIRDS, CONTRACTION)
-    from arcwise.evaluation.alignment import _Aligner
+    from arcwise.evaluation.conll18 import _Aligner
     from arcwise.evaluation.verdicts import verdicts
 
     judged = verdicts(gold, damaged(gold, seed=3))

@@ -23,7 +23,9 @@ GRAPH_DROPOUT = (
     "tests/graph/test_word_dropout.py::test_a_word_of_frequency_f_is_dropped_with_probability_a_of_a_plus_f"
 )
 
-AUGMENTED = "options_.update == MarginUpdate::mira && options_.loss_augmented"
+AUGMENTED = "options_.update == MarginUpdate::mira && costs"
+RISKY = "options_.minimum_risk ? options_.risk_augmented : options_.loss_augmented"
+LEAST_RISK = MARGIN_TESTS + "test_minimum_risk_is_that_of_the_weights_even_with_loss_augmentation"
 VIOLATED = "cost > 0 && violation > most"
 
 BATCHES = "learning/batched_changes.hpp"
@@ -44,10 +46,12 @@ MARGIN_FAULTS = [
     Fault("multipliers below nothing", MARGIN, "-constraint.multiplier", "-1e9", FIVE_TREES),
     Fault("multipliers forgotten", MARGIN, "constraint.multiplier += step;", "", FIVE_TREES),
     Fault("loss augmentation ignored", MARGIN, AUGMENTED, "false", MARGIN_TESTS + "test_loss_augmentation_chooses_the_tree_that_is_best_with_its_costs[True-True]"),
-    Fault("loss augmentation of the perceptron", MARGIN, AUGMENTED, "options_.loss_augmented", PERCEPTRON),
+    Fault("loss augmentation of the perceptron", MARGIN, AUGMENTED, "costs", PERCEPTRON),
     Fault("a margin of nothing", MARGIN, "constraint.loss += gold_.cost(h, scores_.label_of(h, m, state), m);", "", ONE_TREE),
     Fault("k ignored", MARGIN, "options_.update == MarginUpdate::perceptron ? 1 : options_.k", "1", FIVE_TREES),
     Fault("MIRA of minimum risk takes the best tree", MARGIN, "if (options_.minimum_risk) take_marginals();", "", TRAINER_TESTS + "test_with_minimum_risk_mira_learns_from_the_tree_of_minimum_risk[True]"),
+    Fault("costs before the marginals of minimum risk", MARGIN, RISKY, "options_.loss_augmented", LEAST_RISK + "[True-True-True-False]"),
+    Fault("minimum risk without the costs asked for", MARGIN, RISKY, "!options_.minimum_risk && options_.loss_augmented", LEAST_RISK + "[True-True-True-True]"),
     Fault("MIRA does not step away from the tree found", MARGIN, "add_arc(constraint.difference, h, m, state, -1);", "", PERCEPTRON),
     Fault("known heads not kept in filling in", MARGIN, "gold_.heads.data()", "static_cast<int32_t*>(nullptr)", PARTIAL),
     Fault("unknown labels filled with the first", MARGIN, "(found < 0 || values[s] > values[found])", "found < 0", PARTIAL),
@@ -102,7 +106,12 @@ TAUGHT_STEP = TAUGHT_TESTS + "test_an_online_step_is_rate_times_the_gradient"
 EXPECTED_COSTS = TAUGHT_TESTS + "test_softmax_margin_adds_the_costs_that_the_teacher_expects[True]"
 TAUGHT_WEIGHTS = TAUGHT_TESTS + "test_the_objective_weighs_sentences_and_does_not_depend_on_threads"
 
+RISK = "tests/inference/test_losses.py::test_the_gradient_is_that_of_finite_differences[whole-True-risk-False-True]"
+TAUGHT_RISK = TAUGHT_TESTS + "test_risk_is_the_cost_that_student_and_teacher_expect[True-True-True]"
+
 TAUGHT_FAULTS = [
+    Fault("the risk moves no arcs", TREE_LOSS, "slopes_[at]", "0.0", TAUGHT_RISK),
+    Fault("the risk moves no labels", TREE_LOSS, "marginals_[at] * (cost - costs_[at])", "0 * cost", RISK),
     Fault("no counts of the teacher", TREE_LOSS, "marginals_[at] * shares[s] - targets_[first + s]", "marginals_[at] * shares[s]", CROSS_ENTROPY),
     Fault("the score that the teacher expects left out", TREE_LOSS, "expected.add(-p * sum);", "", CROSS_ENTROPY),
     Fault("the teacher's labels ignored", TREE_LOSS, "scores.label_of(h, m, s) == label", "true", CROSS_ENTROPY),

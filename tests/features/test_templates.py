@@ -52,3 +52,12 @@ def test_what_is_wrong_is_named(line: str, message: str) -> None:
     with pytest.raises(InputError) as error:
         Template.parse(line)
     assert message in str(error.value)
+
+
+def test_a_template_of_proposals_is_read_and_written() -> None:
+    template = Template.parse("m.upos proposed.misc.Vote @ distance")
+    assert (template.proposed, template.list_column) == ("misc.Vote", "misc.Vote")
+    assert str(template) == "m.upos proposed.misc.Vote @ distance"
+    for wrong in ("m.upos proposed.feats", "m.upos proposed.misc.Vote pairs.feats", "proposed.misc.Vote"):
+        with pytest.raises(InputError):
+            Template.parse(wrong)

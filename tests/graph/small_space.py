@@ -222,6 +222,7 @@ def margin_trainer(
     C: float = 1.0,
     loss_augmented: bool = True,
     minimum_risk: bool = False,
+    risk_augmented: bool = False,
     dropout: float = 0.0,
     seed: int = 1,
 ) -> native.MarginTrainer:
@@ -236,6 +237,7 @@ def margin_trainer(
         C=C,
         loss_augmented=loss_augmented,
         minimum_risk=minimum_risk,
+        risk_augmented=risk_augmented,
         dropout=dropout,
         seed=seed,
     )

@@ -7,11 +7,14 @@ trees.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from graph.small_space import Small, dual_trainer, raise_dual, small, weights_of
+from arcwise.graph.trainers import ExponentiatedGradientTrainer
+from graph.small_space import Small, dual_trainer, raise_dual, small, trainer_of, weights_of
 from graph.twins import Twin, twins
 from reference.enumerate_trees import TREE_CLASSES
 
@@ -303,3 +306,17 @@ def test_sentences_that_are_no_trees_of_the_class_are_left_out_and_counted() -> 
     for _ in range(5):
         alone.run(sentences=order[:-1])
     assert alone.dual == pytest.approx(trainer.dual, rel=1e-12)
+
+
+def test_the_configuration_asks_for_the_steps_of_the_paper_alone() -> None:
+    """``violators = 0`` takes the multiplicative steps of figure 2 and no others; the default takes both."""
+    case, order = small("projective", labelled=False, trainer="eg", C=0.1), np.arange(3)
+    for violators in (0, 3):
+        expected = dual_trainer(case, C=0.1, violators=violators)
+        config = replace(case.config, violators=violators)
+        trainer = trainer_of(ExponentiatedGradientTrainer, case, config=config)
+        for epoch in range(3):
+            expected.run(sentences=order)
+            trainer.epoch(epoch, order, lambda done: None)
+        assert (trainer.weights == expected.weights.astype(np.float32)).all()
+    assert (trainer.weights != 0).any()

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from arcwise.errors import OptionError
+from arcwise.graph.config import GraphConfig
 from graph.quadratic_program import smallest_change
 from graph.small_space import Small, learn, margin_trainer, small, weights_of
 from graph.twins import Twin, twins
@@ -104,6 +106,37 @@ def test_mira_with_five_trees_solves_the_quadratic_program(
         assert held_back == binds
 
 
+@pytest.mark.parametrize("k", [1, 5])
+@pytest.mark.parametrize("projective", [True, False])
+def test_with_a_hard_margin_every_update_gives_every_margin(projective: bool, k: int) -> None:
+    """C = infinity, the program of McDonald et al. 2005: no slack."""
+    case = small("tiny", labelled=False, projective=projective, single_root=True)
+    every, updates = twins(case), 0
+    config = GraphConfig(
+        trainer="mira", k=k, hard_margin=True, loss_augmented=False, labelled=False, projective=projective
+    )
+    config.refuse_unread()
+    assert config.effective_C == np.inf
+    for trainer, s in starts(case, k=k, C=config.effective_C, loss_augmented=False):
+        twin, before = every[s], weights_of(trainer)
+        chosen, gap = twin.best(twin.values(before), k)
+        learn(case, trainer, [s])
+        if gap < CLEAR:
+            continue
+        after = weights_of(trainer)
+        differences, losses = margins(twin, before, chosen)
+        assert (differences @ after >= losses - 1e-4).all()
+        wanted = smallest_change(differences, losses, before, 1e3) if len(losses) else before
+        assert relative_error(after, wanted, before) < 1e-5
+        updates += bool((differences @ before < losses - 1e-3).any())
+    assert updates >= 5
+
+
+def test_a_hard_margin_leaves_no_room_for_C() -> None:
+    with pytest.raises(OptionError, match="hard_margin"):
+        GraphConfig(trainer="mira", hard_margin=True, C=0.1).refuse_unread()
+
+
 @pytest.mark.parametrize("labelled", [True, False])
 @pytest.mark.parametrize("projective", [True, False])
 def test_loss_augmentation_chooses_the_tree_that_is_best_with_its_costs(
@@ -123,6 +156,47 @@ def test_loss_augmentation_chooses_the_tree_that_is_best_with_its_costs(
                 continue
             assert loss == twin.costs[costly if augmented else plain]
             differ += 1
+    assert differ >= 5
+
+
+def minimum_risk_tree(twin: Twin, values: Floats) -> tuple[int, float]:
+    """The tree whose arcs have the highest summed probability when trees have probability ∝ exp(value), in
+    its best states; and how clear both choices are."""
+    by_row, by_arc = twin.expected(values), np.zeros(len(twin.rows))
+    for rows in twin.rows_of_arcs.values():
+        by_arc[rows] = by_row[rows].sum()
+    right_heads = by_arc[twin.trees].sum(axis=1)
+    same = (twin.heads == twin.heads[np.argmax(right_heads)]).all(axis=1)
+    best, *rest = sorted(np.flatnonzero(same), key=lambda tree: -values[tree])
+    heads_gap = right_heads[best] - max(right_heads[~same], default=-np.inf)
+    return int(best), float(min([heads_gap, *(values[best] - values[tree] for tree in rest)]))
+
+
+@pytest.mark.parametrize("risk_augmented", [False, True])
+@pytest.mark.parametrize("labelled", [True, False])
+@pytest.mark.parametrize("projective, single_root", TREE_CLASSES)
+def test_minimum_risk_is_that_of_the_weights_even_with_loss_augmentation(
+    labelled: bool, projective: bool, single_root: bool, risk_augmented: bool
+) -> None:
+    """The margin is wanted against the minimum-risk tree under w; only ``risk_augmented`` adds costs to the
+    scores whose marginals are taken."""
+    case = tiny(labelled, projective, single_root)
+    every, differ, C = twins(case), 0, 0.01
+    options = {"minimum_risk": True, "loss_augmented": True, "risk_augmented": risk_augmented}
+    for trainer, s in starts(case, C=C, seeds=8, **options):
+        twin, before = every[s], weights_of(trainer)
+        values = twin.values(before)
+        plain, plain_gap = minimum_risk_tree(twin, values)
+        costly, costly_gap = minimum_risk_tree(twin, values + twin.costs)
+        chosen = costly if risk_augmented else plain
+        loss, _ = learn(case, trainer, [s])
+        if min(plain_gap, costly_gap) < CLEAR:
+            continue
+        assert loss == twin.costs[chosen]
+        differences, losses = margins(twin, before, [chosen])
+        wanted = smallest_change(differences, losses, before, C) if len(losses) else before
+        assert relative_error(weights_of(trainer), wanted, before) < 1e-6
+        differ += bool(twin.costs[plain] != twin.costs[costly])
     assert differ >= 5
 
 

@@ -3,6 +3,7 @@ templates, many clusters."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -199,3 +200,74 @@ def test_pairs_of_an_empty_column_are_left_out_unless_the_column_was_asked_for()
 def test_only_columns_with_several_values_are_lists() -> None:
     with pytest.raises(OptionError, match="list_columns"):
         GraphConfig(list_columns=("UPOS",))
+
+
+TABLE_1 = """p-word p-pos; p-word; p-pos; c-word c-pos; c-word; c-pos
+p-word p-pos c-word c-pos; p-pos c-word c-pos; p-word c-word c-pos; p-word p-pos c-pos; p-word p-pos c-word
+p-word c-word; p-pos c-pos; p-pos b-pos c-pos
+p-pos p-pos+1 c-pos-1 c-pos; p-pos-1 p-pos c-pos-1 c-pos
+p-pos p-pos+1 c-pos c-pos+1; p-pos-1 p-pos c-pos c-pos+1"""
+"""McDonald et al. 2005, in the paper's names: parent, child, a word between; its place after the name."""
+SURROUNDING = ("p-pos-1", "p-pos+1", "c-pos-1", "c-pos+1")
+
+
+def in_our_names(feature: frozenset[str]) -> frozenset[str]:
+    def part(name: str) -> str:
+        side, kind, place = re.fullmatch(r"([pcb])-(word|pos)([+-]1)?", name).groups()  # type: ignore[union-attr]
+        if side == "b":
+            return "between.each"
+        return {"p": "h", "c": "m"}[side] + (place or "") + {"word": ".word", "pos": ".upos"}[kind]
+
+    return frozenset(map(part, feature))
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_the_feature_set_of_mcdonald_is_the_table_of_the_paper(labelled: bool) -> None:
+    table = {frozenset(cell.split()) for line in TABLE_1.splitlines() for cell in line.split(";")}
+    fourgrams = [feature for feature in table if len(feature & set(SURROUNDING)) == 2]
+    assert (len(table), len(fourgrams)) == (18, 4)
+    table |= {feature - {tag} for feature in fourgrams for tag in feature & set(SURROUNDING)}  # back-off
+    wanted = {in_our_names(feature) for feature in table}
+    # "for both the entire words as well as the 5-gram prefix"
+    wanted |= {frozenset(part.replace(".word", ".prefix5") for part in feature) for feature in wanted}
+    config = GraphConfig(features="mcdonald2005", labelled=labelled)
+    arc, label = template_lines(config)
+    assert not (arc if labelled else label)
+    lines = label if labelled else arc
+    assert all(line.endswith(" @ distance") for line in lines)
+    found = [frozenset(line.removesuffix(" @ distance").split()) for line in lines]
+    assert len(found) == len(set(found))
+    assert set(found) == wanted
+
+
+def test_templates_beside_the_feature_set_of_a_paper_are_refused() -> None:
+    config = GraphConfig(features="mcdonald2005", arc_templates=("h.upos m.upos",))
+    with pytest.raises(OptionError, match=r"arc_templates.*features = 'mcdonald2005' replaces it"):
+        config.refuse_unread()
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_a_parser_learns_with_the_features_of_mcdonald(labelled: bool, tmp_path: Path) -> None:
+    treebank = with_values()
+    config = GraphConfig(features="mcdonald2005", labelled=labelled, epochs=10, arc_bits=14, row_bits=14)
+    parser = GraphParser.train(treebank, config=config)
+    parser.save(tmp_path / "model")
+    again = GraphParser.load(tmp_path / "model")
+    assert again.model.config.features == "mcdonald2005"
+    assert (again.parse(treebank).heads == treebank.heads).all()
+
+
+def test_a_proposed_arc_has_a_feature_that_other_arcs_have_not() -> None:
+    """The value is the head's number; 0 is the root; a word may propose several heads or none."""
+    proposals = ["0", "1,3", "_", "33"]
+    rows = "".join(
+        f"{i}\tw\t_\tT\t_\t_\t{int(i > 1)}\tx\t_\t{'_' if vote == '_' else 'Vote=' + vote}\n"
+        for i, vote in enumerate(proposals, 1)
+    )
+    bank = Treebank.from_string(rows + "\n")
+    lines = ("m.upos proposed.misc.Vote @ nothing",)
+    case = small(bank, labelled=False, arc_templates=lines, label_templates=(), arc_bits=20)
+    places = {(h, m): feature_places(case, 0, h, m, 0) for h in range(5) for m in range(1, 5) if h != m}
+    arcs = {arc for arc, own in places.items() if own}
+    assert arcs == {(0, 1), (1, 2), (3, 2)}
+    assert len({tuple(places[arc]) for arc in arcs}) == 1  # one weight: what a proposal is worth

@@ -176,7 +176,7 @@ def test_words_that_projectivising_puts_under_the_root_or_takes_from_it_lose_the
         assert prepared.labels[word] == ("_" if changed else bank.column("deprel")[word])
 
 
-@pytest.mark.parametrize("trainer", ["log-linear", "softmax-margin", "log-linear-batch"])
+@pytest.mark.parametrize("trainer", ["log-linear", "softmax-margin", "minimum-risk", "log-linear-batch"])
 def test_sentences_that_no_tree_fits_are_left_out_and_told(trainer: str) -> None:
     """A word with a label that no arc of its tags was ever seen with, and without a head."""
     bank = Treebank.from_string(conllu(["a/X/2/x b/X/0/root", "a/X/_/never b/X/0/root", "a/X/0/root"]))
@@ -429,7 +429,7 @@ def test_training_judges_development_data_by_the_scores_that_the_parser_has(trai
     parser = GraphParser.train(train, config=config)
     model = parser.model
     judged = GraphLearner.of(train, config, 1, Progress(shown=False)).development(dev)
-    found = judged.attachment(model.table, model.weights, model.decoding, 1)
+    found = judged.attachment(model.decoding, model.weights)
     right = np.asarray(parser.parse(blank(dev)).heads) == dev.heads
     assert found.uas == pytest.approx(right.mean(), abs=1e-9)
 

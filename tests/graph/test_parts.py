@@ -108,7 +108,6 @@ def test_a_worker_that_is_killed_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.fixture
 def batch() -> GraphLearner:
-    pytest.importorskip("scipy", reason="log-linear-batch needs scipy")
     return learner_of(SMALL.for_trainer("log-linear-batch"))
 
 

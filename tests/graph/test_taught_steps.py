@@ -147,7 +147,27 @@ def test_softmax_margin_adds_the_costs_that_the_teacher_expects(labelled: bool) 
     assert value == pytest.approx(wanted, rel=1e-9)
 
 
-@pytest.mark.parametrize("loss", ["likelihood", "softmax-margin"])
+@CLASSES
+@LABELLED
+def test_risk_is_the_cost_that_student_and_teacher_expect(
+    labelled: bool, projective: bool, single_root: bool
+) -> None:
+    case = short_case("whole", labelled, projective, single_root)
+    teachers = [Teacher(twin, 11) for twin in twins(case)]
+    weights = random_weights(case, 7)
+
+    def by_enumeration(weights: Floats) -> float:
+        values = [t.twin.values(weights) for t in teachers]
+        return sum(np.exp(v - log_sum(v)) @ t.expected_costs() for v, t in zip(values, teachers, strict=True))
+
+    value, gradient = objective(teach(case, teachers), weights, loss="risk")
+    assert value == pytest.approx(by_enumeration(weights), rel=1e-9)
+    direction = random_weights(case, 8)
+    slope = (by_enumeration(weights + 1e-5 * direction) - by_enumeration(weights - 1e-5 * direction)) / 2e-5
+    assert gradient @ direction == pytest.approx(slope, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["likelihood", "softmax-margin", "risk"])
 @CLASSES
 @LABELLED
 def test_a_teacher_who_is_sure_of_the_gold_trees_changes_nothing(

@@ -1,11 +1,14 @@
 """The mathematics of the trainers: gradients, optima, duality, margins."""
 
+import tracemalloc
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
+from arcwise.graph.config import GraphConfig
 from arcwise.graph.templates import ARC_TEMPLATES
 from arcwise.graph.trainers import (
     BatchTrainer,
@@ -134,10 +137,11 @@ def test_l_bfgs_and_conjugate_gradient_reach_the_same_optimum(projective: bool) 
         )
         trainer = trainer_of(BatchTrainer, case)
         for number in range(40):
-            trainer.epoch(number, case.order(), no_advance)
+            metrics = trainer.epoch(number, case.order(), no_advance)
             if trainer.finished:
                 break
         assert trainer.finished
+        assert metrics["|gradient|"] < 1e-2
         optima.append((trainer.objective_value, trainer.weights))
     (one, w), (two, v) = optima
     assert one == pytest.approx(two, rel=1e-5)
@@ -280,12 +284,14 @@ def test_the_configuration_asks_for_minimum_risk() -> None:
     plain = replace(case.config, trainer="mira", loss_augmented=False, k=1)
     order = np.arange(len(case.treebank))
     weights = []
-    for config in (plain, replace(plain, minimum_risk=True)):
+    risky = replace(plain, minimum_risk=True)
+    for config in (plain, risky, replace(risky, risk_scores="loss-augmented")):
         trainer = trainer_of(MarginTrainer, case, config=config)
         for epoch in range(5):
             trainer.epoch(epoch, order, no_advance)
         weights.append(trainer.weights)
     assert (weights[0] != weights[1]).any()
+    assert (weights[1] != weights[2]).any()
 
 
 def test_latent_with_one_cluster_is_log_linear() -> None:
@@ -365,3 +371,46 @@ def test_collisions_are_counted() -> None:
     assert features == same
     assert 0.97 * features < places <= features
     assert fewer < 0.7 * features
+
+
+class Quadratic:
+    """Σ a (x - 1)² / 2 as the loss of a treebank, with the points where it was asked for."""
+
+    skipped = 0
+
+    def __init__(self, size: int) -> None:
+        self.places = np.arange(size, dtype=np.uint32)
+        self.scales = np.linspace(1, 100, size)
+        self.points: list[bytes] = []
+        self.remember = True
+
+    def __call__(self, x: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+        if self.remember:
+            self.points.append(x.tobytes())
+        slope = (x - 1) * self.scales
+        return float(slope @ (x - 1)) / 2, slope
+
+
+@pytest.mark.parametrize("solver", ["l-bfgs", "cg"])
+def test_batch_training_asks_for_no_point_twice(solver: str) -> None:
+    """An epoch goes on where the last one ended, with what the solver knows."""
+    quadratic = Quadratic(50)
+    config = GraphConfig(trainer="log-linear-batch", solver=solver)  # type: ignore[arg-type]
+    trainer = BatchTrainer(config, 50, quadratic)
+    for epoch in range(3):
+        trainer.epoch(epoch, np.arange(1), no_advance)
+    assert len(quadratic.points) > 20
+    assert len(set(quadratic.points)) == len(quadratic.points)
+
+
+def test_batch_training_needs_a_hundred_bytes_per_feature() -> None:
+    quadratic = Quadratic(100_000)
+    quadratic.remember = False
+    tracemalloc.start()
+    try:
+        trainer = BatchTrainer(GraphConfig(trainer="log-linear-batch"), 100_000, quadratic)
+        trainer.epoch(0, np.arange(1), no_advance)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 125 * 100_000  # the quadratic itself takes 16 of them

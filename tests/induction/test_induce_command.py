@@ -203,7 +203,7 @@ def test_verify_rejects_what_is_malformed(
 def test_verify_shows_progress(
     corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arcwise.cli._support.search_progress._LINE_SECONDS", 0.0)
+    monkeypatch.setattr("arcwise.distributed.progress.ProgressLine.every", 0.0)
     proof = str(corpus.with_name("cert.json"))
     assert run(["induce", str(corpus), "--learner", "global", "--certificate", proof]) == 0
     capsys.readouterr()
@@ -289,14 +289,21 @@ def test_methods_estimate_and_plot(corpus: Path, capsys: pytest.CaptureFixture[s
     command = ["induce", str(corpus), "--learner", "global"]
     assert run([*command, "--method", "milp"]) == 0
     assert "proved to be at most" in capsys.readouterr().out
-    assert run([*command, "--method", "theta", "--time-limit", "1"]) == 0
-    assert "proved to be at most" in capsys.readouterr().out
+    proof = corpus.with_name("theta.json")
+    searched = [*command, "--method", "theta", "--time-limit", "1", "--certificate", str(proof)]
+    assert run(searched) == 0
+    printed = capsys.readouterr().out
+    assert "proved to be at most" in printed
+    assert "linear programs: " in printed
+    assert "unsolved" in json.loads(proof.read_text())["linear_programs"]
+    assert run(["verify", str(proof), str(corpus)]) == 0
+    assert "verified: " in capsys.readouterr().out
     assert run([*command, "--estimate", "3"]) == 0
     assert "from 3 random walks" in capsys.readouterr().out
     picture = corpus.with_name("bounds.svg")
     assert run([*command, "--plot", str(picture)]) == 0
     assert picture.read_text().startswith("<?xml")
-    assert run([*command, "--method", "theta", "--certificate", "x.json"]) == 2
-    assert "which alone produces a proof" in capsys.readouterr().err
+    assert run([*command, "--method", "milp", "--certificate", "x.json"]) == 2
+    assert "needs --method count or theta" in capsys.readouterr().err
     assert run([*command, "--method", "milp", "--estimate", "3"]) == 2
     assert "expected count or theta" in capsys.readouterr().err

@@ -16,10 +16,11 @@ from arcwise.induction.global_search import (
     ThetaSearch,
     estimate_tree,
 )
-from arcwise.induction.global_search.lp import LinearProgram, Solution
+from arcwise.induction.global_search.lp import LinearProgram
 from arcwise.induction.global_search.options import PROJECTIONS
-from arcwise.induction.global_search.rlt import Products, rlt_rows, sample_pairs
+from arcwise.induction.global_search.rlt import rlt_rows, sample_pairs
 from arcwise.induction.global_search.theta import nearest_on_simplex
+from arcwise.induction.global_search.theta_program import Relaxation
 from arcwise.induction.verifier import CertificateError, verify
 from induction.instances import random_share, tiny
 from reference.dmv import brute_force
@@ -114,9 +115,7 @@ def test_a_point_where_the_solver_gave_up_is_brought_into_the_box(
 ) -> None:
     search = ThetaSearch(InductionTask(TagSentences.from_tags([["A", "B"], ["B", "A"]])))
     columns = np.full(search.program.count, value)
-    monkeypatch.setattr(
-        search.program, "solve", lambda *_, **__: Solution("limit", 0.0, columns, np.empty(0), 0.0)
-    )
+    monkeypatch.setattr(search.program, "solve", lambda *_, **__: Relaxation("limit", np.inf, columns))
     (root,) = search.open
     children = search._expand(root)
     assert len(children) == 2
@@ -202,7 +201,7 @@ def test_the_root_is_the_whole_space_whatever_was_solved_before() -> None:
     root = program.root()
     column = max(program.f.values(), key=lambda c: root.high[c])
     narrow = root.child(column, root.high[column], root.high[column])
-    assert program.solve(narrow, extra=[], products=0, cut_rounds=5).status == "optimal"
+    assert program.solve(narrow, cut_rounds=5).status == "solved"
     again = program.root()
     assert np.array_equal(again.low, root.low)
     assert np.array_equal(again.high, root.high)
@@ -236,11 +235,11 @@ def test_a_long_linear_program_keeps_the_time_limit() -> None:
     corpus = TagSentences.from_tags([["A", "B", "A", "B"], ["B", "A", "B"], ["A", "A", "B"]])
     search = ThetaSearch(InductionTask(corpus), options=ThetaOptions(rlt="Max.10k"))
     program, box = search.program, search.open[0].box
-    products = Products(program.count, program.theta, program.f, program.z)
+    products = program.new_products()
     rows = rlt_rows("Max.10k", program, box, products, np.random.default_rng(1))
-    cut = program.solve(box, extra=rows, products=products.made, cut_rounds=0, time_limit=0.0)
+    cut = program.solve(box, extra=rows, products=products, cut_rounds=0, time_limit=0.0)
     assert cut.status == "limit"
-    assert program.solve(box, extra=[], products=0, cut_rounds=0).status == "optimal"  # has a time of its own
+    assert program.solve(box, cut_rounds=0).status == "solved"  # has a time of its own
     search.run(epsilon=1e-6, time_limit=0.01)
     point = search.point()
     assert search.best.heads is not None

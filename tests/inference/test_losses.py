@@ -84,6 +84,7 @@ def by_enumeration(
         "likelihood": lambda: log_sum(values) - log_sum(values[right]),
         "hinge": lambda: (values + costs).max() - values[right].max(),
         "softmax-margin": lambda: log_sum(values + costs) - log_sum(values[right]),
+        "risk": lambda: (np.exp(values - log_sum(values)) * costs).sum(),
     }
     return float(terms[loss]())
 

@@ -154,7 +154,7 @@ def test_folds_and_partial_trees(folder: Path) -> None:
     assert parser.model.temperatures.heads != 1
 
 
-@pytest.mark.parametrize("objective", ["softmax-margin", "hinge", "head-by-head"])
+@pytest.mark.parametrize("objective", ["softmax-margin", "hinge", "risk", "head-by-head"])
 def test_every_objective(folder: Path, objective: str) -> None:
     history = trained(folder, epochs=6, objective=objective, encoder_rate=1e-3).info["history"]
     assert history[-1]["loss"] < history[0]["loss"]

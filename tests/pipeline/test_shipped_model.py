@@ -1,13 +1,19 @@
 """The English model that comes with arcwise."""
 
+import io
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import arcwise
+from arcwise import native
 from arcwise.cli.main import run
 from arcwise.models import shipped_models
 from arcwise.models.train_pipeline import raw_text_scores
+from arcwise.parsing.parser import ParseOptions
 from arcwise.treebanks import Treebank
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +25,7 @@ def test_every_shipped_model_is_small_and_has_a_card() -> None:
     for path in models.values():
         assert path.stat().st_size <= 12_000_000
         card = path.with_suffix(".md").read_text()
-        for word in ("Data", "Licence", "Made by", "LAS"):
+        for word in ("Data", "Licence", "Training command", "LAS"):
             assert word in card
 
 
@@ -32,6 +38,44 @@ def test_english() -> None:
     assert doc[1].upos == ["PRON", "VERB", "ADP", "PROPN", "ADP", "NUM", "PUNCT"]
     assert doc[1].lemmas[1] == "move"
     assert doc[1].tree.heads[1:].tolist() == [2, 0, 4, 2, 6, 2, 2]
+
+
+@pytest.mark.parametrize("name", ["en", "en-fast"])
+@pytest.mark.parametrize(
+    "options",
+    [ParseOptions(), ParseOptions(confidence=True), ParseOptions(confidence=True, alternatives=2)],
+    ids=["plain", "confidence", "alternatives"],
+)
+def test_raw_text_is_indexed_once_and_written_once(
+    name: str, options: ParseOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tokenizer's words are indexed; all columns of tagger and parser are written together."""
+    calls: Counter[str] = Counter()
+
+    def counted(function: str) -> Callable[..., Any]:
+        original = getattr(native, function)
+
+        def call(*arguments: Any) -> Any:
+            calls[function] += bool(arguments[-1])  # no bytes need no work
+            return original(*arguments)
+
+        return call
+
+    for function in ("treebank_layout", "treebank_written"):
+        monkeypatch.setattr(native, function, counted(function))
+    nlp = arcwise.load(name)
+    # Curly quotes are read as straight ones, in a view that needs no bytes either.
+    text = "“It’s Paul’s,” she said. We cannot go – really… "
+    for analysis in nlp.analyses(io.BytesIO(text.encode()), options=options):
+        assert analysis.treebank.data.count(b"\troot\t") == 2
+    assert calls == {"treebank_layout": 1, "treebank_written": 1}
+    calls.clear()
+    assert nlp.analyse_texts([text], options=options)[0].to_conllu().count("\troot\t") == 2
+    assert calls == {"treebank_layout": 1, "treebank_written": 1}
+    calls.clear()
+    documents = nlp.analyse_texts([text, "Birds sing.", ""], options=options)
+    assert [document.to_conllu().count("\troot\t") for document in documents] == [2, 1, 0]
+    assert calls == {"treebank_layout": 1, "treebank_written": 1}
 
 
 def test_the_picture_of_the_readme_is_a_parse(tmp_path: Path) -> None:

@@ -27,10 +27,14 @@ class TwinState(NamedTuple):
 
 
 class Twin:
-    """Moves and states of one system over sentences of n words, by the book."""
+    """Moves and states of one system over sentences of n words, by the book.
 
-    def __init__(self, system: TransitionSystem, n: int) -> None:
-        self.system, self.n = system, n
+    ``single_root``: a move is legal only if some final state after it has exactly one word attached to 0.
+    """
+
+    def __init__(self, system: TransitionSystem, n: int, *, single_root: bool = False) -> None:
+        self.system, self.n, self.single_root = system, n, single_root
+        self._may_have_one_root: dict[TwinState, bool] = {}
         self.tokens = [0, *range(1, n + 1)] if system.root == "left" else [*range(1, n + 1), 0]
 
     def start(self) -> TwinState:
@@ -44,28 +48,41 @@ class Twin:
         return not any(self.system.transitions[m.transition].kind == "reduce" for m in self.legal(state))
 
     def moves(self, state: TwinState) -> list[TwinMove]:
-        return [] if self.is_final(state) else list(self.legal(state))
+        if self.is_final(state):
+            return []
+        legal = list(self.legal(state))
+        return [m for m in legal if not self.single_root or self._one_root(self.after(state, m))]
+
+    def _one_root(self, state: TwinState) -> bool:
+        """Whether some final state after this one has exactly one root."""
+        if state not in self._may_have_one_root:
+            if self.is_final(state):
+                possible = state.heads[1:].count(0) == 1
+            else:
+                possible = any(self._one_root(self.after(state, m)) for m in self.legal(state))
+            self._may_have_one_root[state] = possible
+        return self._may_have_one_root[state]
 
     def legal(self, state: TwinState) -> Iterator[TwinMove]:
         capacity = self.system.capacity or self.n + 1
         size = len(state.operative)
         active = min(size, capacity)
         place = {p: state.operative[size - p] for p in range(1, active + 1)}
-        full = size >= capacity or state.used == self.n + 1 or self.system.capacity is None
-        left_end = active if full else None
         for number, t in enumerate(self.system.transitions):
-            ends = {"none": set(place), "left": {left_end}, "right": {1}}[t.periphery]
+            # A move must have a place among `ends` and none among `hidden`.
+            ends = {"left": {active}, "right": {1}}.get(t.periphery, set(place))
+            hidden = {1} if t.periphery == "not-right" else set()
             if t.kind == "shift" and state.used <= self.n:
                 yield TwinMove(number)
             elif t.kind == "reduce":
                 for p in place:
-                    if p in ends and state.heads[place[p]] is not None:
+                    if p in ends - hidden and state.heads[place[p]] is not None:
                         yield TwinMove(number, place[p])
             elif t.is_arc:
                 for i in place:
                     for j in place:
                         near = self.system.max_distance is None or i - j <= self.system.max_distance
-                        if i > j and near and (i in ends or j in ends):
+                        if i > j and near and ends & {i, j} and not hidden & {i, j}:
                             move = TwinMove(number, place[i], place[j])
                             if self._may_attach(state, *self.arc(move)):
                                 yield move

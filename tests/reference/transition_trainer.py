@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from arcwise import native
-from arcwise.transition import State, TransitionSystem, start
+from arcwise.transition import State, TransitionSystem, derivation, start
 from reference.transition_search import Twin, TwinMove, TwinState
 
 GOLD_BEAM = 8
@@ -125,9 +125,36 @@ class TwinSentence:
         return not self.twin.moves(state.twin)
 
 
+class StaticSentence(TwinSentence):
+    """One derivation of the gold tree is right, and no other."""
+
+    def derivation(self) -> list[LabelledMove]:
+        moves = derivation(self.system, self.gold.heads)
+        assert moves is not None
+        bare = [TwinMove(*m[:3]) for m in moves]
+        return [
+            LabelledMove(m, self.gold.labels[self.twin.arc(m)[1] - 1] if self.is_arc(m) else 0) for m in bare
+        ]
+
+    def is_right(self, state: Both, move: LabelledMove) -> bool:
+        return move == self.derivation()[len(state.moves)]
+
+    def keeps_gold(self, state: Both, move: LabelledMove) -> bool:
+        return state.correct and self.is_right(state, move)
+
+
+def labelled_state(item: Both) -> tuple[TwinState, frozenset[tuple[int, int, int]], bool]:
+    """O, U and the labelled arcs, in whatever order they were built; whether they are correct."""
+    arcs = frozenset((m.move.left, m.move.right, m.label) for m in item.moves if m.move.right >= 0)
+    return item.twin, arcs, item.correct
+
+
 def best_of(items: Sequence[Both], width: int) -> list[Both]:
-    """The best items, best first."""
-    return sorted(items, key=lambda item: -item.score)[:width]
+    """The best items, best first; of several derivations of a state the best one."""
+    best: dict[object, Both] = {}
+    for item in sorted(items, key=lambda item: -item.score):
+        best.setdefault(labelled_state(item), item)
+    return list(best.values())[:width]
 
 
 class Violation(NamedTuple):
@@ -245,7 +272,9 @@ class TwinTrainer:
                 first.append(continued[0])
                 others += continued[1:]
         kept = best_of(first, self.settings.beam)
-        return best_of(kept + best_of(others, self.settings.beam - len(kept)), self.settings.beam)
+        states = set(map(labelled_state, kept))
+        rest = [item for item in others if labelled_state(item) not in states]
+        return best_of(kept + best_of(rest, self.settings.beam - len(kept)), self.settings.beam)
 
     def next_golden(self, sentence: TwinSentence, beam: Sequence[Both]) -> list[Both]:
         """The best correct continuations."""

@@ -14,7 +14,7 @@ from arcwise.text.jackknife import jackknife_tags
 from arcwise.text.multiword import scripts_for
 from arcwise.text.tagger import Tagger, TaggerConfig
 from arcwise.treebanks import Sentence, Treebank
-from arcwise.treebanks.columns import upos_confidence
+from arcwise.treebanks.columns import probability_pairs, upos_confidence
 from text.toy import toy_treebank
 
 
@@ -276,3 +276,15 @@ def test_a_confidence_has_the_digits_that_its_number_has(values: list[float]) ->
     found = upos_confidence(np.array([*values, 0.0005, 0.0625, 0.9995], np.float32))
     told = [float(value) for value in np.array([*values, 0.0005, 0.0625, 0.9995], np.float32)]
     assert [found.strings[code] for code in found.codes] == [f"UposProb={value:.3f}" for value in told]
+
+
+@given(st.lists(st.integers(0, 20_000), min_size=1, max_size=50), st.booleans())
+def test_a_probability_in_double_precision_is_rounded_as_in_writing(ties: list[int], single: bool) -> None:
+    """Halves of the last digit, which neither precision holds exactly, and their neighbours."""
+    halves = np.array(ties) / 20_000
+    values = np.concatenate([halves, np.nextafter(halves, 0), np.nextafter(halves, 1)])
+    probabilities = values.astype(np.float32) if single else values
+    coded = probability_pairs("HeadProb", probabilities, 4)
+    assert [coded.strings[code] for code in coded.codes] == [
+        f"HeadProb={float(p):.4f}" for p in probabilities
+    ]

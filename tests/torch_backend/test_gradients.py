@@ -11,7 +11,7 @@ import torch
 from torch.autograd import gradcheck, gradgradcheck
 
 from arcwise import Constraints
-from arcwise.torch import TreeCRF, Trees, hinge, log_likelihood, softmax_margin
+from arcwise.torch import TreeCRF, Trees, hinge, log_likelihood, risk, softmax_margin
 from reference.enumerate_trees import TREE_CLASSES
 
 Classes = pytest.mark.parametrize("projective, single_root", TREE_CLASSES)
@@ -139,7 +139,7 @@ def test_derivatives_under_constraints(device: torch.device) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loss", [log_likelihood, softmax_margin, hinge])
+@pytest.mark.parametrize("loss", [log_likelihood, softmax_margin, hinge, risk])
 @pytest.mark.parametrize("states", [None, [0, 1, 1]])
 def test_derivatives_of_losses(device: torch.device, loss: Any, states: list[int] | None) -> None:
     scores = labelled(device)

@@ -11,8 +11,17 @@ import pytest
 import torch
 
 from arcwise.errors import ArcwiseError
+from arcwise.torch.backends import override_backend
+from arcwise.torch.cpu import CpuBackend
 from faults.python_faults import planted
-from torch_backend import test_contract, test_gradients, test_layer, test_tensor_losses
+from torch_backend import (
+    test_contract,
+    test_gradients,
+    test_layer,
+    test_moments,
+    test_sparse_map,
+    test_tensor_losses,
+)
 from torch_backend.devices import using
 from torch_backend.implementations import TensorTrees
 
@@ -52,6 +61,25 @@ def no_tree(loss: str) -> Callable[[torch.device], object]:
     )
 
 
+def no_tree_improves(device: torch.device) -> None:
+    for words, spread in ((4, 0.1), (4, 1.0), (5, 1.0)):
+        test_sparse_map.test_no_tree_improves_the_solution(**CLASS, n=words, spread=spread)
+
+
+def trees_leave(device: torch.device) -> None:
+    with override_backend("cpu", CpuBackend()):  # too long for enumeration
+        test_sparse_map.test_trees_leave_again_and_the_best_tree_improves_nothing(**CLASS)
+
+
+def sparse_gradients(device: torch.device) -> None:
+    test_sparse_map.test_gradients_are_finite_differences(**CLASS, labelled=False)
+
+
+def perturbed_labels(device: torch.device) -> None:
+    test_sparse_map.test_one_word_with_labels_is_sampled_exactly()
+
+
+LABELLED_MOMENTS = partial(test_moments.test_labelled_moments, **CLASS, label_dim=-3)
 ENUMERATION = contract(test_contract.test_every_operation_against_enumeration, spread=1.0, holes=0.25)
 LABELLED = contract(test_contract.test_every_labelled_operation, spread=1.0, holes=0.4, label_dim=-3)
 LABELS_LAST = contract(test_contract.test_every_labelled_operation, spread=1.0, holes=0.4, label_dim=-1)
@@ -93,28 +121,36 @@ FAULTS = [
         "label_out.any(dim))", "ruled_out", LABELLED_KL),
     Fault("distribution.TreeCRF.minimum_risk", "self._scores.marginals()", "self._scores.best_arcs", contract(test_contract.test_minimum_risk_where_it_is_not_the_best_tree)),
     Fault("distribution.TreeCRF.minimum_labelled_risk", "gains = batch.marginals() *", "gains =", LABELLED),
-    Fault("distribution.TreeCRF._trees", "scores - noise.log()", "scores", SAMPLES),
-    Fault("distribution.TreeCRF._trees", "scores - noise.log()", "scores + noise.log()", test_layer.test_labels_of_samples),
+    Fault("distribution.TreeCRF._trees", "scores + gumbel_noise(scores, generator)", "scores", SAMPLES),
+    Fault("distribution.TreeCRF._trees", "scores + gumbel_noise(scores, generator)", "scores - gumbel_noise(scores, generator)", test_layer.test_labels_of_samples),
     Fault("score_tensors.ScoreTensors.log_weights", "operators.are_trees(heads, self.lengths, "
         "self.trees)", "(heads > -2).all(-1)", contract(test_contract.test_a_tree_of_another_class_has_probability_zero)),
     Fault("score_tensors.ScoreTensors.log_weights", "if self.spans:", "if False:", lambda device: test_contract.test_every_operation_under_constraints(partial(TensorTrees, device=device), projective=True, single_root=True)),
     Fault("score_tensors.ScoreTensors.known_arcs", "(heads[:, :, None] < 0) |", "", ENUMERATION),
     Fault("score_tensors.ScoreTensors.known_arcs", "codes.transpose(1, 2)[:, None]", "codes.transpose(1, "
         "2)[:, None].flip(2)", LABELS_LAST),
-    Fault("score_tensors.ScoreTensors.tree_arcs", "at = codes * self.size**2 + arc", "at = codes * self.size "
-        "+ arc", LABELLED),
+    Fault("score_tensors.ScoreTensors.places", "codes * self.size**2 + arc", "codes * self.size + arc", LABELLED),
     Fault("score_tensors.ScoreTensors.tree_arcs", "if with_all:", "if False:", loss("likelihood", -3)),
     Fault("score_tensors.ScoreTensors._wide", "(self.arcs.double(), \"wide sums\")", "(self.arcs, \"sums\")", PRECISION),
     Fault("constraint_masks.apply_constraints", "~mask", "mask", CONSTRAINED),
     Fault("constraint_masks._mask", "tensor.permute(0, 2, 3, 1)", "tensor.permute(0, 3, 2, 1)", test_layer.test_masks),
-    Fault("losses._Gold.with_costs", "values = values + (wrong", "values = values + 0 * (wrong", loss("softmax-margin", -3)),
-    Fault("losses._Gold.with_costs", "(is_known & (self.heads.transpose(1, 2) != "
+    Fault("losses._Gold.costs", "costs = costs + (wrong", "costs = costs + 0 * (wrong", loss("softmax-margin", -3)),
+    Fault("losses._Gold.costs", "(is_known & (self.heads.transpose(1, 2) != "
         "rows))", "(self.heads.transpose(1, 2) != rows)", loss("hinge")),
-    Fault("losses._Gold.with_costs", "(is_known & (of_word >= 0) &", "((of_word >= 0) &", loss("softmax-margin", -1)),
+    Fault("losses._Gold.costs", "(is_known & (of_word >= 0) &", "((of_word >= 0) &", loss("softmax-margin", -1)),
     Fault("losses._Gold.loss", "torch.where(impossible, INFINITY, margin)", "margin", no_tree("hinge")),
     Fault("losses._Gold.best_gold_score", "self.heads, self.labels)[:, 0]", "self.heads, None)[:, 0]", loss("hinge", -3)),
     Fault("losses.softmax_margin", "gold.with_costs()", "gold.scores", loss("softmax-margin")),
     Fault("losses.hinge", "gold.with_costs()", "gold.scores", loss("hinge")),
+    Fault("losses.risk", "torch.where(impossible, INFINITY, expected)", "expected", no_tree("risk")),
+    Fault("moments.TreeMoments._arc_covariances", "slopes.unsqueeze(2) + ", "", LABELLED_MOMENTS),
+    Fault("moments.TreeMoments._arc_covariances", "(functions - means.unsqueeze(2))", "0", LABELLED_MOMENTS),
+    Fault("moments.TreeMoments._per_sentence", "torch.where(log_z > MINUS_INFINITY, products.sum((-3, -2, -1)), "
+        "torch.nan)", "products.sum((-3, -2, -1))", test_moments.test_a_sentence_without_a_tree_has_no_moments),
+    Fault("active_set.ActiveSet.add", "below = optimum < 0", "below = optimum < -1", trees_leave),
+    Fault("active_set.ActiveSet.improves", "threshold + tolerance", "threshold + 0.1", no_tree_improves),
+    Fault("active_set.ActiveSet.jacobian", "np.linalg.inv(self._kkt())[:-1, :-1]", "np.linalg.inv(self._shared)", sparse_gradients),
+    Fault("perturbation.gumbel_noise", "-noise.log()", "noise.log()", perturbed_labels),
 ]  # fmt: skip
 
 

@@ -11,12 +11,12 @@ import torch
 from arcwise import Tree
 from arcwise.errors import InputError
 from arcwise.inference import Scores
-from arcwise.torch import Trees, from_trees, hinge, log_likelihood, softmax_margin
+from arcwise.torch import Trees, from_trees, hinge, log_likelihood, risk, softmax_margin
 from inference.test_losses import GOLD, LABELS, by_enumeration
 from reference.enumerate_trees import TREE_CLASSES
 
 Classes = pytest.mark.parametrize("projective, single_root", TREE_CLASSES)
-LOSSES = {"likelihood": log_likelihood, "softmax-margin": softmax_margin, "hinge": hinge}
+LOSSES = {"likelihood": log_likelihood, "softmax-margin": softmax_margin, "hinge": hinge, "risk": risk}
 LABELS_ALONE = [
     Tree.from_heads(heads, labels)
     for heads in ([-1, 0, 2], [-1, -1, 2], [-1, -1, -1])

@@ -36,7 +36,7 @@ def test_trees_are_those_of_exhaustive_search(chosen: TransitionSystem, n: int) 
     assert engine_trees(chosen, n) == Twin(chosen, n).trees()
 
 
-PERIPHERIES = st.sampled_from(["none", "left", "right"])
+PERIPHERIES = st.sampled_from(["none", "left", "right", "not-right"])
 ARCS = st.builds(
     Transition,
     st.sampled_from(["left-arc", "right-arc"]),

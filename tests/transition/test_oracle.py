@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from arcwise.transition import Move, State, TransitionSystem, derivation, start
+from arcwise.transition import Move, State, TransitionSystem, derivation, start, system
 from arcwise.transition.oracle import gold_heads
 from arcwise.trees import Tree
 from arcwise.trees.tree import find_cycle
@@ -58,16 +58,56 @@ def test_correct_moves_are_all_that_keep_the_tree_in_reach(chosen: TransitionSys
             waiting += [(state.after((*m, 0)), twin.after(twin_state, TwinMove(*m))) for m in correct]
 
 
-@pytest.mark.parametrize("chosen", [s for s in TREE_SYSTEMS if s.is_arc_decomposable], ids=str)
-@pytest.mark.parametrize("n", [1, 2, 3, 4])
-def test_dynamic_cost_is_the_exhaustive_cost(chosen: TransitionSystem, n: int) -> None:
-    twin = Twin(chosen, n)
+DYNAMIC = [*(s for s in TREE_SYSTEMS if s.is_arc_decomposable), system("non-projective(D=inf)")]
+LENGTHS = [1, 2, 3, 4, pytest.param(5, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("single_root", [False, True], ids=["any roots", "single root"])
+@pytest.mark.parametrize("chosen", DYNAMIC, ids=str)
+@pytest.mark.parametrize("n", LENGTHS)
+def test_dynamic_cost_is_the_exhaustive_cost(chosen: TransitionSystem, n: int, single_root: bool) -> None:
+    """For every derivable gold tree, every state that any moves lead to, and every move: the gold arcs that
+    exhaustive search still reaches before the move and not after it."""
+    if chosen.max_distance is None and n == 5:
+        pytest.skip("1.3 million moves")
+    twin = Twin(chosen, n, single_root=single_root)
+    states = list(every_state(chosen, twin, n))
     for heads in sorted(twin.trees()):
         best, gold = twin.most_gold_arcs(heads), gold_heads(list(heads))
-        for state, twin_state in every_state(chosen, twin, n):
+        for state, twin_state in states:
             for move in state.moves():
                 following = twin.after(twin_state, TwinMove(*move[:3]))
                 assert state.cost(gold, move) == best(twin_state) - best(following)
+
+
+@pytest.mark.parametrize("chosen", DYNAMIC, ids=str)
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_a_single_root_forbids_exactly_the_moves_after_which_there_can_be_none(
+    chosen: TransitionSystem, n: int
+) -> None:
+    twin = Twin(chosen, n, single_root=True)
+    for state, twin_state in every_state(chosen, twin, n):
+        assert {Move(*m)[:3] for m in state.moves()} == set(twin.moves(twin_state))
+
+
+@pytest.mark.parametrize("chosen", DYNAMIC, ids=str)
+def test_a_tree_that_is_out_of_reach_has_no_derivation_with_a_single_root(chosen: TransitionSystem) -> None:
+    """Every tree of four words, crossing arcs and several roots too."""
+    derivable = Twin(chosen, 4, single_root=True).trees()
+    for heads in every_tree(4):
+        moves = start(chosen, 4, single_root=True).derivation(gold_heads(list(heads)))
+        assert (moves is not None) == (heads in derivable)
+
+
+def test_a_word_left_on_the_stack_costs_the_root_its_arc() -> None:
+    """Hybrid, gold 1 ← 2 ← 3 ← root: word 1 has lost its head and lies under 3, the root, after a shift."""
+    hybrid, gold = system("hybrid"), gold_heads([2, 3, 0])
+    state = start(hybrid, 3, single_root=True)
+    kinds = [t.kind for t in hybrid.transitions]
+    for kind in ("shift", "left-arc"):
+        state = state.after(next(m for m in state.moves() if kinds[m[0]] == kind))
+    costs = {kinds[m[0]]: state.cost(gold, m) for m in state.moves()}
+    assert costs == {"left-arc": 0, "shift": 1}
 
 
 WIDE = [s for s in ALL if s.is_bottom_up and not s.many_heads and (s.capacity is None or s.capacity > 2)]
@@ -110,7 +150,7 @@ def arcs_lost(twin: Twin, state: TwinState, gold: tuple[int, ...], move: TwinMov
 
 def every_state(chosen: TransitionSystem, twin: Twin, n: int) -> Iterator[tuple[State, TwinState]]:
     """Every state that any moves lead to, and its twin."""
-    waiting, seen = [(start(chosen, n, single_root=False), twin.start())], set()
+    waiting, seen = [(start(chosen, n, single_root=twin.single_root), twin.start())], set()
     while waiting:
         state, twin_state = waiting.pop()
         if twin_state not in seen:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from arcwise import Treebank, native
-from arcwise.transition import TransitionConfig, start
+from arcwise.transition import TransitionConfig, derivation, start
 from arcwise.transition import system as parse_system
 from arcwise.transition.model import make_scorer
 from arcwise.transition.training import TransitionTrainer, word_vocabulary
 from reference.transition_search import Twin
-from reference.transition_trainer import Gold, TwinSentence, TwinSettings, TwinTrainer
+from reference.transition_trainer import Gold, StaticSentence, TwinSentence, TwinSettings, TwinTrainer
 
 MOVES = ("a:w b:w", "a:p b:p", "b:p b>:p", "a:p", "a.l1:label b:p", "a:w")
 ARCS = ("a:p b:p", "a:w", "b:w")
@@ -41,6 +41,7 @@ class Toy:
         step_bound: float = 0.0,
         warm_epochs: int = 0,
         seed: int = 1,
+        static_oracle: bool = False,
     ) -> native.TransitionTrainer:
         self.scorer.set_weights(self.weights)
         return native.TransitionTrainer(
@@ -54,6 +55,7 @@ class Toy:
             step_bound=step_bound,
             warm_epochs=warm_epochs,
             seed=seed,
+            static_oracle=static_oracle,
         )
 
     def twin(self, **settings: Any) -> TwinTrainer:
@@ -69,6 +71,7 @@ def toy(
     seed: int = 1,
     spread: float = 0.5,
     move_bits: int = 10,
+    twin_sentence: type[TwinSentence] = TwinSentence,
     **changes: Any,
 ) -> Toy:
     rng = np.random.default_rng(seed)
@@ -100,7 +103,7 @@ def toy(
     scorer = make_scorer(config, system, labels, word_vocabulary(treebank, config))
     data = native.TransitionData(scorer, treebank.layout, treebank.data)
     data.set_gold(treebank.heads, np.array([label for g in golds for label in g.labels], np.int32))
-    twins = [TwinSentence(system, scorer, data, number, gold, labels) for number, gold in enumerate(golds)]
+    twins = [twin_sentence(system, scorer, data, number, gold, labels) for number, gold in enumerate(golds)]
     weights = (spread * rng.normal(size=scorer.weight_count)).astype(np.float32)
     return Toy(config, scorer, data, twins, weights)
 
@@ -240,7 +243,45 @@ def changed(weights: np.ndarray, right: list[int], wrong: list[int], step: float
     return after
 
 
+# ---- a static oracle
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_local_steps_of_a_static_oracle_follow_one_derivation(name: str) -> None:
+    made = toy(name, twin_sentence=StaticSentence)
+    learn_both(made, made.trainer(static_oracle=True, explore=1.0), made.twin())
+
+
+@pytest.mark.parametrize("rule", ["early", "max-violation"])
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_beam_updates_of_a_static_oracle_go_towards_one_derivation(name: str, rule: Any) -> None:
+    made = toy(name, twin_sentence=StaticSentence)
+    learn_both(made, made.trainer(rule, beam=4, static_oracle=True), made.twin(rule=rule, beam=4), epochs=2)
+
+
+def test_the_derivation_of_a_static_oracle_attaches_as_soon_as_it_can() -> None:
+    """Arc-standard, 2 → 1 and 2 → 3: the left arc does not wait for the right one."""
+    chosen = parse_system("arc-standard")
+    moves = derivation(chosen, [2, 0, 2])
+    assert moves is not None
+    kinds = [chosen.transitions[m.transition].kind for m in moves]
+    assert kinds == ["shift", "left-arc", "shift", "right-arc", "right-arc"]
+
+
 # ---- beams
+
+
+def test_a_beam_holds_every_state_once() -> None:
+    """Easy-first builds a tree in any order of its arcs: a beam as wide as the number of labelled trees finds
+    all of them, though each has several derivations."""
+    made = toy("easy-first", words=3, sentences=1, labels=1)
+    made.scorer.set_weights(made.weights)
+    trees = Twin(parse_system("easy-first"), 3).trees()
+    parses = native.transition_parse(
+        made.scorer, made.data, beam=len(trees), single_root=False, k=len(trees), threads=1
+    )
+    assert {tuple(row) for row in np.array(parses.heads).reshape(-1, 3)} == trees
+
 
 BEAM_SYSTEMS = ["arc-standard", "arc-eager", "bounded(K=3)"]
 

@@ -3,14 +3,16 @@
 import gzip
 import io
 import lzma
+import pickle
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from arcwise import InputError, Sentence, Tree, Treebank
+from arcwise import InputError, Sentence, Tree, Treebank, native
 from arcwise.treebanks import Coded
+from arcwise.treebanks.problems import ProblemKind
 from treebanks.samples import ALL, PARTIAL, PLAIN, RICH
 
 VARIANTS = {
@@ -139,6 +141,51 @@ def test_coded_columns() -> None:
     ]
 
 
+@pytest.mark.parametrize("text", VARIANTS.values(), ids=VARIANTS.keys())
+def test_annotations_in_a_row_are_those_with_the_bytes_written_between(text: str) -> None:
+    rng = np.random.default_rng(1)
+    lazy = written = Treebank.from_string(text)
+    for step in range(12):
+        n, heads = lazy.word_count, written.heads
+        values = [f"v{i}é" if i else "_" for i in rng.integers(0, 4, n)]
+        pairs = [("", f"A={i}", f"B={i}|C={step}")[i % 3] for i in rng.integers(0, 9, n)]
+        steps = [
+            {"upos": values, "lemma": values, "misc_update": pairs},
+            {"misc_update": pairs, "comments": [{"step": str(step)}, {}, {"a": "b"}]},
+            {"misc": values, "form": Coded(rng.integers(0, 2, n).astype(np.int32), ["x", "’"])},
+            {"heads": heads, "deprel": values, "strict": False},
+        ]
+        chosen = steps[rng.integers(0, len(steps))]
+        lazy, written = lazy.annotate(**chosen), Treebank(written.annotate(**chosen).data)
+        assert lazy.sentence_words.tolist() == written.sentence_words.tolist()
+        # Odd steps are read before anything is written, even ones are only annotated further.
+        if step % 2:
+            for name in ("form", "lemma", "upos", "deprel", "misc"):
+                assert lazy.column(name) == written.column(name)
+            assert lazy.heads.tolist() == written.heads.tolist()
+    assert lazy.sentence_bytes.tolist() == written.layout.sentence_bytes.tolist()
+    assert lazy.data == written.data
+    assert pickle.loads(pickle.dumps(lazy.annotate(upos=values))).column("upos") == values
+
+
+def test_reading_annotated_columns_writes_and_indexes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    treebank = Treebank.from_string(ALL)
+    n = treebank.word_count
+    for name in ("treebank_written", "treebank_layout"):
+        monkeypatch.setattr(native, name, lambda *_: pytest.fail("not needed"))
+    annotated = treebank.annotate(upos=["A"] * n, misc_update=["P=1"] * n).annotate(xpos=["B"] * n)
+    assert annotated[0].upos == annotated.column("upos")[:3] == ["A"] * 3
+    assert annotated[1].misc[0].endswith("P=1")
+    assert annotated.heads.tolist() == treebank.heads.tolist()
+
+
+def test_a_cycle_that_was_not_refused_is_a_problem() -> None:
+    cyclic = Treebank.from_string(PLAIN).annotate(heads=np.array([2, 1, 0], np.int32), strict=False)
+    with pytest.raises(InputError, match="only a file without problems"):
+        cyclic.annotate(upos=["X"] * 3)  # before anything else has indexed its bytes
+    assert [problem.kind for problem in cyclic.problems] == [ProblemKind.CYCLE]
+
+
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
@@ -149,6 +196,9 @@ def test_coded_columns() -> None:
         ({"comments": [{"a": "b\nc"}]}, "comments: found a line break"),
         ({"comments": [{}, {}]}, "comments: found 2, expected 1"),
         ({"heads": np.array([2, 1, 0], np.int32)}, "is on a cycle"),
+        ({"head": ["2", "1", "0"]}, "is on a cycle"),
+        ({"head": ["x", "1", "0"]}, "HEAD"),
+        ({"id": ["1", "3", "2"]}, "ID"),
     ],
 )
 def test_bad_annotations_are_refused(keywords: dict[str, object], message: str) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 
 from arcwise import InputError, Tree
 from arcwise.trees import draw
-from arcwise.trees.text_width import cell_width
+from arcwise.trees.draw import cell_width
 from reference.random_trees import forests
 
 

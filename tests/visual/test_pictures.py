@@ -13,7 +13,7 @@ from arcwise import Sentence, Tree, Treebank
 from arcwise.cli.main import run
 from arcwise.visual import convert_svg, svg
 from arcwise.visual.palette import LIGHT
-from arcwise.visual.pictures import SCALE
+from arcwise.visual.svg import SCALE
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "src/arcwise/data/sample-gold.conllu"

@@ -11,7 +11,7 @@ from arcwise import InputError, Sentence, Tree, Treebank
 from arcwise.inference import Alternative
 from arcwise.trees import crossing_arcs, draw
 from arcwise.visual import html_page, svg
-from arcwise.visual.layout import arc_levels, layout
+from arcwise.visual.svg import arc_levels, layout
 from reference.random_trees import forests
 
 NAMESPACE = {"s": "http://www.w3.org/2000/svg"}

@@ -141,10 +141,15 @@ void SentenceHashes::set_lists(const std::vector<AtomLists>& lists, size_t first
     into.starts.assign(2, 0);  // the root has no values
     into.head.clear();
     into.modifier.clear();
+    into.plain.clear();
+    into.numbers.clear();
+    for (int word = 0; word <= n_; ++word)
+      into.numbers.push_back(hash_bytes(std::to_string(word), lists[l].seed));
     for (int word = 0; word < n_; ++word) {
       for (uint32_t at = lists[l].starts[first + word]; at < lists[l].starts[first + word + 1]; ++at) {
         into.head.push_back(static_cast<uint32_t>(hash_pair(0x4EAD, lists[l].values[at])));
         into.modifier.push_back(static_cast<uint32_t>(hash_pair(0x30D1, lists[l].values[at])));
+        into.plain.push_back(lists[l].values[at]);
       }
       into.starts.push_back(static_cast<uint32_t>(into.head.size()));
     }

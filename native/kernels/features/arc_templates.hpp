@@ -36,8 +36,8 @@ struct TemplatePart {
 // What of the words between head and modifier: nothing; each tag that occurs, one feature each; each tag with
 // how often it occurs (1, 2, 3 or more); the set of tags as a whole; each very frequent word (comma, "and",
 // "that"). Or, of a column with several values for a word: each pair of a value of the head and a value of the
-// modifier.
-enum class Between : uint8_t { none, each, count, set, words, pairs };
+// modifier; one feature if a value of the modifier is the head's number (0 for the root).
+enum class Between : uint8_t { none, each, count, set, words, pairs, proposed };
 constexpr int BETWEEN_WORDS = 64;
 
 // The two ends of an arc.
@@ -120,6 +120,13 @@ class SentenceHashes {
     for (uint32_t a = v.starts[head]; a < v.starts[head + 1]; ++a)
       for (uint32_t b = v.starts[modifier]; b < v.starts[modifier + 1]; ++b) visit(v.head[a] ^ v.modifier[b]);
   }
+  // Whether a value of the modifier is the number of the head.
+  bool proposes(int list, int head, int modifier) const {
+    const Values& v = values_[list];
+    for (uint32_t b = v.starts[modifier]; b < v.starts[modifier + 1]; ++b)
+      if (v.plain[b] == v.numbers[head]) return true;
+    return false;
+  }
   // One-side hashes of a word in a role, in the order of ArcTemplates::arc_sides[role] (row_sides[role]).
   const uint32_t* arc_sides(Role role, int word, int direction) const {
     return arc_sides_[role].of(word, direction);
@@ -154,6 +161,8 @@ class SentenceHashes {
   struct Values {
     std::vector<uint32_t> starts;          // of words 0..n+1
     std::vector<uint32_t> head, modifier;  // a value hashed for either side
+    std::vector<uint64_t> plain;           // the value's own hash
+    std::vector<uint64_t> numbers;         // the hash of each word's number, as a value
   };
   std::vector<Values> values_;
 };
@@ -218,6 +227,9 @@ inline void between_features(const ArcTemplates::BetweenPair& of, uint32_t base,
       break;
     case Between::pairs:
       hashes.value_pairs(of.list, h, m, [&](uint32_t pair) { visit(base ^ pair); });
+      break;
+    case Between::proposed:
+      if (hashes.proposes(of.list, h, m)) visit(base);
       break;
     case Between::none:
       visit(base);

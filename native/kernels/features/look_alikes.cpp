@@ -30,22 +30,23 @@ bool LookAlikes::append(std::string& out, std::string_view text) const {
   return any;
 }
 
-std::optional<std::string> look_alike_forms(const LookAlikes& look_alikes, const TreebankLayout& layout,
-                                            std::string_view data) {
+std::optional<StringColumn> look_alike_forms(const LookAlikes& look_alikes, const TreebankLayout& layout,
+                                             const char* data) {
   if (look_alikes.empty()) return std::nullopt;
-  std::string out, form;
-  size_t written = 0;
+  bool any = false;
+  auto table = std::make_shared<StringTable>();
+  StringColumn out;
+  out.codes.reserve(layout.words());
   for (size_t word = 0; word < layout.words(); ++word) {
-    std::string_view own = layout.field(data.data(), word, FORM);
-    form.clear();
-    if (!look_alikes.may_be_in(own) || !look_alikes.append(form, own)) continue;
-    const auto start = static_cast<size_t>(own.data() - data.data());
-    out += data.substr(written, start - written);
-    out += form;
-    written = start + own.size();
+    std::string_view form = layout.field(data, word, FORM);
+    if (look_alikes.may_be_in(form))
+      any |= look_alikes.append(table->text(), form);
+    else
+      table->text().append(form);
+    out.codes.push_back(table->close());
   }
-  if (written == 0) return std::nullopt;
-  out += data.substr(written);
+  if (!any) return std::nullopt;
+  out.table = std::move(table);
   return out;
 }
 

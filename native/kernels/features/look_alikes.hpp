@@ -42,8 +42,8 @@ class LookAlikes {
   std::unordered_map<uint32_t, std::u32string> texts_;
 };
 
-// The bytes of a treebank whose words have their stand-ins in FORM, and nothing else is changed; none if that is the treebank itself.
-std::optional<std::string> look_alike_forms(const LookAlikes& look_alikes, const TreebankLayout& layout,
-                                            std::string_view data);
+// The FORM of every word with its stand-ins; none if no word has any.
+std::optional<StringColumn> look_alike_forms(const LookAlikes& look_alikes, const TreebankLayout& layout,
+                                             const char* data);
 
 }  // namespace arcwise

@@ -175,6 +175,7 @@ AtomLists list_atoms(const TreebankLayout& layout, const char* data, const AtomS
   lists.starts.push_back(0);
   const bool feats = spec.kind == AtomKind::feats;
   const uint64_t seed = hash_bytes(spec.key, static_cast<uint64_t>(spec.kind) * 64 + 1);
+  lists.seed = seed;
   for (size_t word = 0; word < layout.words(); ++word) {
     std::string_view field = layout.field(data, word, column_of(spec.kind));
     if (field == "_") field = {};

@@ -55,6 +55,7 @@ std::vector<uint64_t> token_atoms(const TreebankLayout& layout, const char* data
 struct AtomLists {
   std::vector<uint32_t> starts;
   std::vector<uint64_t> values;
+  uint64_t seed = 0;  // of the hashes of values: hash_bytes(value, seed)
 };
 
 // From its name: feats (every single Key=Value of FEATS) or misc.KEY (what stands between the commas of that

@@ -36,6 +36,8 @@ class LossTrainer {
 
   // One step of size `rate` for each sentence.
   LossReport run(const int64_t* sentences, size_t count, uint64_t epoch, double rate);
+  TreeLoss loss() const { return options_.loss; }
+  void set_loss(TreeLoss loss) { options_.loss = loss; }
   const ArcData& data() const { return data_; }
   const AveragedWeights& weights() const { return weights_; }
   double steps() const { return weights_.steps; }

@@ -153,8 +153,8 @@ bool MarginStep::perceptron() {
   return !change_.empty();
 }
 
-// The arcs' scores become their probabilities under the present weights, so that the best tree is the one
-// with the most expected right heads (Smith & Smith 2007, end of section 4).
+// The arcs' scores become their probabilities, so that the best tree is the one with the most expected right
+// heads (Smith & Smith 2007, end of section 4).
 void MarginStep::take_marginals() {
   arcs_by_sum(scores_, 1.0, sums_);
   inference_.marginals(sums_.data(), sentence_.n(), options_.trees, arcs_.data());
@@ -165,7 +165,10 @@ void MarginStep::take_marginals() {
 // Constraints for the best tree or the k best ones; the loss of the first is returned.
 double MarginStep::add_found_trees() {
   int n = sentence_.n();
-  if (options_.update == MarginUpdate::mira && options_.loss_augmented) add_costs(scores_, gold_);
+  // Probabilities are those of the present weights unless the options say otherwise: with costs the marginals
+  // would be those of another model, and the tree of minimum risk one that the parser never proposes.
+  const bool costs = options_.minimum_risk ? options_.risk_augmented : options_.loss_augmented;
+  if (options_.update == MarginUpdate::mira && costs) add_costs(scores_, gold_);
   arcs_by_maximum(scores_, arcs_, best_);
   if (options_.minimum_risk) take_marginals();
   int k = options_.update == MarginUpdate::perceptron ? 1 : options_.k, found = 1;

@@ -23,6 +23,7 @@ struct MarginOptions {
   double C = 0.01;             // MIRA: no constraint gets a larger multiplier
   bool loss_augmented = true;  // look for trees that are wrong and score high, instead of high alone
   bool minimum_risk = false;  // look for the tree of minimum risk under the present weights, not for the best
+  bool risk_augmented = false;  // MIRA: minimum risk under the present weights with the costs of wrong arcs
   WordDropout dropout;
 };
 

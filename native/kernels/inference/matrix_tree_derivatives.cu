@@ -3,9 +3,9 @@
 
 using namespace arcwise;
 
-KERNEL BOUNDS(256, 1) matrix_tree_slope(MatrixTreeArguments arguments) {
+KERNEL BOUNDS(256, 1) matrix_tree_derivative(MatrixTreeArguments arguments) {
   matrix_tree<Dual<WideNumber>, false>(arguments);
 }
-KERNEL BOUNDS(256, 1) matrix_tree_bend(MatrixTreeArguments arguments) {
+KERNEL BOUNDS(256, 1) matrix_tree_second_derivative(MatrixTreeArguments arguments) {
   matrix_tree<HyperDual<WideNumber>, false>(arguments);
 }

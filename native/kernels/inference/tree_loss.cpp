@@ -17,6 +17,9 @@ double SentenceLoss<Real>::compute(TreeLoss loss, const ArcScores<Real>& scores,
   }
   const ArcScores<Real>& all = terms.with_costs ? with_costs_ : scores;
   gradient_.assign(scores.values.size(), 0);
+  if (loss == TreeLoss::risk)
+    return known_marginals(scores, gold, trees) == MINUS_INFINITY ? -MINUS_INFINITY
+                                                                  : risk(scores, gold, trees);
   return terms.maximised ? by_best_trees(scores, all, gold, trees) : by_sums(scores, all, gold, trees);
 }
 
@@ -89,6 +92,7 @@ double SentenceLoss<Real>::compute(TreeLoss loss, const ArcScores<Real>& scores,
   gradient_.assign(scores.values.size(), 0);
   CarefulSum expected;
   if (!take_targets(scores, taught, expected)) return -MINUS_INFINITY;
+  if (loss == TreeLoss::risk) return risk(scores, taught, trees);
   arcs_by_sum(all, 1.0, arcs_);
   marginals_.resize(arcs_.size());
   const double log_z = inference_.marginals(arcs_.data(), scores.n, trees, marginals_.data());
@@ -100,6 +104,36 @@ double SentenceLoss<Real>::compute(TreeLoss loss, const ArcScores<Real>& scores,
       gradient_[first + s] = static_cast<Real>(marginals_[at] * shares[s] - targets_[first + s]);
   });
   return expected.plus(log_z);
+}
+
+// Σ P(state) cost(state). Its derivative by a score is the covariance of the tree's cost with the state: that of the arcs' mean costs, which
+// is the derivative of the arc's marginal along them, and that of the state given its arc. +inf without a tree.
+template <typename Real>
+template <typename Gold>
+double SentenceLoss<Real>::risk(const ArcScores<Real>& scores, const Gold& gold, TreeClass trees) {
+  const int n = scores.n;
+  arcs_by_sum(scores, 1.0, arcs_);
+  marginals_.resize(arcs_.size());
+  if (inference_.marginals(arcs_.data(), n, trees, marginals_.data()) == MINUS_INFINITY)
+    return -MINUS_INFINITY;
+  costs_.assign(arcs_.size(), 0);
+  const auto for_each_state = [&](auto visit) {
+    for_each_arc(scores, [&](int h, int m, int set, const Real* values, int count) {
+      const size_t at = h * (n + 1) + m, first = values - scores.values.data();
+      const StateShares<Real> shares(values, count, arcs_[at], every_state);
+      for (int s = 0; s < count; ++s)
+        visit(at, first + s, shares[s], gold.cost(h, scores.states->label_of(set, s), m));
+    });
+  };
+  for_each_state([&](size_t at, size_t, double share, double cost) { costs_[at] += share * cost; });
+  double expected = 0;
+  for (size_t at = 0; at < arcs_.size(); ++at) expected += marginals_[at] * costs_[at];
+  slopes_.resize(arcs_.size());
+  marginal_derivatives(arcs_.data(), n, trees, {costs_.data(), nullptr}, slopes_.data(), derivatives_);
+  for_each_state([&](size_t at, size_t state, double share, double cost) {
+    gradient_[state] = static_cast<Real>(share * (slopes_[at] + marginals_[at] * (cost - costs_[at])));
+  });
+  return expected;
 }
 
 // The teacher's probability of every state goes to targets_, minus the expected score to `expected`; false if a word has no arc of the

@@ -1,14 +1,15 @@
 // Losses on scores: (scores, what is known of the right tree, tree class) → (value, gradient by score). Trainers of every scorer
 // start from these.
 //
-// A loss is the difference of two terms: one over all trees, one over the trees that agree with what is known. Heads, labels
-// and clusters that are unknown are summed or maximised out in both.
+// All but the risk are the difference of two terms: one over all trees, one over the trees that agree with what is known. Heads,
+// labels and clusters that are unknown are summed or maximised out in both.
 #pragma once
 #include <cstdint>
 #include <vector>
 
 #include "kernels/inference/arc_scores.hpp"
 #include "kernels/inference/known_tree.hpp"
+#include "kernels/inference/marginal_derivatives.hpp"
 #include "kernels/inference/taught_tree.hpp"
 #include "kernels/inference/tree_inference.hpp"
 
@@ -16,8 +17,9 @@ namespace arcwise {
 
 // likelihood: -log P(what is known) (Koo et al. 2007; with latent clusters or partial trees Smith & Smith 2007, 5);
 // hinge: the score by which the worst tree, its cost added, is ahead of the best right one (Taskar et al. 2003);
-// softmax-margin: the likelihood with the costs added to the scores of all trees (Gimpel & Smith 2010).
-enum class TreeLoss { likelihood, hinge, softmax_margin };
+// softmax-margin: the likelihood with the costs added to the scores of all trees (Gimpel & Smith 2010);
+// risk: the expected cost of a tree, Σ P(tree) cost(tree) (Smith & Eisner 2006; its gradient as in Li & Eisner 2009).
+enum class TreeLoss { likelihood, hinge, softmax_margin, risk };
 
 // How the two terms are made: from scores with the costs of wrong arcs added to those of all trees, or not; by the best tree, or
 // by the log of the sum over all.
@@ -32,6 +34,8 @@ constexpr LossTerms terms_of(TreeLoss loss) {
       return {true, true};
     case TreeLoss::softmax_margin:
       return {true, false};
+    case TreeLoss::risk:
+      return {false, false};
   }
   return {};
 }
@@ -52,7 +56,8 @@ class SentenceLoss {
   // The loss, 0 or more; +inf if no tree agrees with what is known. gradient() then has the derivative by each of scores.values.
   double compute(TreeLoss loss, const ArcScores<Real>& scores, const KnownTree& gold, TreeClass trees);
   // The same where a teacher's distribution p stands for the right tree: -Σ p(tree) log P(tree), the cross-entropy, with likelihood;
-  // with softmax-margin the expected costs are added to the scores of all trees. (The hinge has no such form.) What the
+  // with softmax-margin the expected costs are added to the scores of all trees, and the risk is the cost that both expect, trees
+  // of the two being drawn independently. (The hinge has no such form.) What the
   // teacher says of labels that an arc cannot have goes to its other labels, and what it says of arcs that the scores do not have to the
   // word's other arcs; +inf if a word has none. (Trees of which these are the marginals need not exist then, and minimising may never
   // end: score the arcs that the teacher has.)
@@ -64,13 +69,16 @@ class SentenceLoss {
                  TreeClass trees);
   double by_best_trees(const ArcScores<Real>& scores, const ArcScores<Real>& all, const KnownTree& gold,
                        TreeClass trees);
+  template <typename Gold>
+  double risk(const ArcScores<Real>& scores, const Gold& gold, TreeClass trees);
   bool take_targets(const ArcScores<Real>& scores, const TaughtTree& taught, CarefulSum& expected);
   double known_marginals(const ArcScores<Real>& scores, const KnownTree& gold, TreeClass trees);
   bool add_best_tree(const ArcScores<Real>& scores, TreeClass trees, Real sign, CarefulSum& sum);
 
   TreeInference inference_;
+  DerivativeWorkspace derivatives_;
   ArcScores<Real> with_costs_, known_;
-  std::vector<double> arcs_, marginals_, known_arcs_, known_marginals_, targets_;
+  std::vector<double> arcs_, marginals_, known_arcs_, known_marginals_, targets_, costs_, slopes_;
   std::vector<int32_t> best_, heads_;
   std::vector<Real> gradient_;
 };

@@ -34,16 +34,81 @@ bool has_bottom_up(const TransitionSystem& system, MoveKind kind) {
 }
 
 // Removing a complete token brings the others closer together, which closes no way, unless a move must
-// involve the K-th token and there may now be fewer than K.
+// involve the leftmost active token, or must not involve the rightmost one: another token is there then.
 bool removing_never_hurts(const TransitionSystem& system) {
   if (system.capacity == 2 || decomposable_as(system) == Decomposable::hybrid) return true;
-  return std::none_of(system.transitions.begin(), system.transitions.end(),
-                      [](const Transition& t) { return t.periphery == Periphery::left; });
+  return std::none_of(system.transitions.begin(), system.transitions.end(), [](const Transition& t) {
+    return t.periphery == Periphery::left || t.periphery == Periphery::not_right;
+  });
 }
 
 // Whether the greedy oracle is exact: reduce a complete token whenever there is one, else shift.
 bool is_plainly_bottom_up(const TransitionSystem& system) {
   return system.bottom_up() && !system.arc_shifts() && !system.many_heads && removing_never_hurts(system);
+}
+
+// Where the tokens of an arc-eager or hybrid state are after a move, without a copy of the state.
+class AfterMove {
+ public:
+  explicit AfterMove(const TransitionState& state) : state_(state), front_(state.top()) {}
+  AfterMove(const TransitionState& state, const Move& move) : AfterMove(state) {
+    const MoveKind kind = state.system().transitions[move.transition].kind;
+    if (kind == MoveKind::shift) {
+      front_ = state.input(0);
+    } else if (kind == MoveKind::reduce) {
+      gone_ = move.left;
+    } else {
+      const Arc arc = arc_of(state, move);
+      attached_ = arc.modifier, head_ = arc.head;
+      if (state.system().transitions[move.transition].arc_shift)
+        front_ = state.input(0);
+      else
+        gone_ = arc.modifier;
+    }
+  }
+
+  int words() const { return state_.words(); }
+  int32_t head(int32_t token) const { return token == attached_ ? head_ : state_.head(token); }
+  bool is_stacked(int32_t token) const {
+    return token != front_ && token != gone_ && state_.is_operative(token);
+  }
+  // At the front of the buffer (O[1]) or behind it (U); the root is the last of them.
+  bool in_input(int32_t token) const {
+    return token == front_ || (!state_.is_operative(token) && head(token) == NO_TOKEN);
+  }
+  // Nothing leaves the stack from under a token, so what lies on another one does so until it gets a head.
+  bool lies_on_another(int32_t token) const { return is_stacked(token) && state_.before(token) != NO_TOKEN; }
+
+ private:
+  const TransitionState& state_;
+  int32_t front_, gone_ = NO_TOKEN, attached_ = NO_TOKEN, head_ = NO_TOKEN;
+};
+
+// Gold arcs that are reachable one by one, but not with a single root: how many must be given up. Gold is
+// projective with one root r, so that no gold arc covers r.
+//   r lies on another token of the stack. That one cannot leave before r does, so it or a later word becomes
+//   the root, and 0 -> r is lost.
+//   Arc-eager: a word of the stack gets its head from the input only, and all but the lowest one need one. Let
+//   c be the word from which gold arcs within reach, and those built, lead to the last word. If c lies on
+//   another word and has no gold head to wait for, every word that could take it is below c, or comes while c
+//   still waits for others: one arc on the way from c to the last word is lost.
+// Nothing else is lost: a word without a gold head in reach finds another one (test_oracle.py searches all).
+int lost_to_single_root(Decomposable system, const AfterMove& state, const GoldArcs& gold) {
+  const int32_t r = gold.root();
+  int lost = r != NO_TOKEN && state.head(r) == NO_TOKEN && state.lies_on_another(r);
+  if (system != Decomposable::arc_eager || !state.in_input(state.words())) return lost;
+  int32_t c = state.words();
+  for (int step = 0; step < state.words();
+       ++step) {  // no more words: a gold tree with crossing arcs may lead in a circle
+    int32_t above = state.head(c);
+    if (above == NO_TOKEN) {
+      above = gold.head(c);
+      const bool in_reach = state.in_input(above) || (state.in_input(c) && state.is_stacked(above));
+      if (above == 0 || !in_reach) break;
+    }
+    c = above;
+  }
+  return lost + state.lies_on_another(c);
 }
 
 }  // namespace
@@ -54,6 +119,7 @@ GoldArcs::GoldArcs(const int32_t* heads, const int16_t* labels, int words)
     first_[m + 1] = m;
     ++degree_[m];
     ++degree_[heads[m]];
+    if (heads[m] == 0) root_ = m;
   }
   first_[0] = first_[1] = 0;
   if (labels) labels_.assign(labels + 1, labels + words + 1);
@@ -78,12 +144,13 @@ Decomposable decomposable_as(const TransitionSystem& s) {
   constexpr auto L = MoveKind::left_arc, R = MoveKind::right_arc;
   const bool two = s.capacity == 2 && s.start == 2, linear = s.max_distance == 1 && s.root_right;
   if (s.many_heads) return Decomposable::no;
-  if (two && linear &&
-      one_each(s,
-               {{L}, {R, false, true}, {MoveKind::reduce, true, false, Periphery::left}, {MoveKind::shift}}))
-    return Decomposable::arc_eager;
+  for (Periphery stack_top : {Periphery::left, Periphery::not_right})  // of two tokens: the same one
+    if (two && linear &&
+        one_each(s, {{L}, {R, false, true}, {MoveKind::reduce, true, false, stack_top}, {MoveKind::shift}}))
+      return Decomposable::arc_eager;
   if (s.capacity == 3 && s.start <= 2 && linear &&
-      one_each(s, {{L, true, false, Periphery::right}, {R, true, false, Periphery::left}, {MoveKind::shift}}))
+      one_each(
+          s, {{L, true, false, Periphery::right}, {R, true, false, Periphery::not_right}, {MoveKind::shift}}))
     return Decomposable::hybrid;
   const bool all = s.capacity == TransitionSystem::UNBOUNDED && s.start == TransitionSystem::UNBOUNDED;
   const bool any_tree = s.max_distance == 1 || s.max_distance == TransitionSystem::UNBOUNDED;
@@ -268,6 +335,15 @@ void TransitionOracle::correct_moves(const TransitionState& state, const GoldArc
 
 int TransitionOracle::cost(Decomposable system, const TransitionState& state, const GoldArcs& gold,
                            const Move& move) {
+  const int lost = arcs_out_of_reach(system, state, gold, move);
+  if (!state.single_root() || system == Decomposable::easy_first) return lost;
+  return lost + lost_to_single_root(system, AfterMove(state, move), gold) -
+         lost_to_single_root(system, AfterMove(state), gold);
+}
+
+// The gold arcs that no derivation with any number of roots can build after `move`.
+int TransitionOracle::arcs_out_of_reach(Decomposable system, const TransitionState& state,
+                                        const GoldArcs& gold, const Move& move) {
   const MoveKind kind = state.system().transitions[move.transition].kind;
   const int n = state.words();
   int lost = 0;

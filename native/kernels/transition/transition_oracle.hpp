@@ -17,7 +17,8 @@
 //   dag, all others                      gold moves after which derive goes on    yes    exponential at worst
 //
 //   cost, arcs_lost: how many gold arcs a move loses, also after wrong moves (training with exploration)
-//   arc-eager, hybrid, easy-first        counted one by one: arc-decomposable     yes    O(n) a move
+//   arc-eager, hybrid, easy-first        counted one by one: arc-decomposable;    yes    O(n) a move
+//                                          a single root may cost one or two more
 //   other bottom-up ones with K > 2      arcs_lost: as if all tokens were active  no     O(n); SHIFT: O((n+K) D)
 //   arc-standard, dag, all others        none: training stays on correct paths
 //
@@ -47,6 +48,7 @@ class GoldArcs {
   size_t size() const { return heads_.size(); }
   int degree(int32_t token) const { return degree_[token]; }  // arcs that touch the token
   int32_t head(int32_t modifier) const { return heads_[first_[modifier]]; }
+  int32_t root() const { return root_; }  // the last word with head 0, NO_TOKEN if there is none
   bool has(int32_t head, int32_t modifier) const { return find(head, modifier) >= 0; }
   int16_t label(int32_t head, int32_t modifier) const {
     const int at = find(head, modifier);
@@ -61,6 +63,7 @@ class GoldArcs {
   }
 
   int words_ = 0;
+  int32_t root_ = NO_TOKEN;
   std::vector<int32_t> first_, heads_, degree_;
   std::vector<int16_t> labels_;
 };
@@ -84,7 +87,7 @@ class TransitionOracle {
   void correct_moves(const TransitionState& state, const GoldArcs& gold, std::vector<Move>& moves);
 
   // The gold arcs that can be built now and no longer after `move` (a legal one). Only where the system is
-  // decomposable and gold is a tree that it can derive.
+  // decomposable and gold is a tree that it can derive, with a single root if the state demands one. Exact.
   static int cost(Decomposable system, const TransitionState& state, const GoldArcs& gold, const Move& move);
 
   // The same for any bottom-up system, as if every token were active: no more than the true cost, since K and
@@ -98,6 +101,8 @@ class TransitionOracle {
   bool nearest(const TransitionSystem& system, bool single_root, int32_t* heads, int words);
 
  private:
+  static int arcs_out_of_reach(Decomposable system, const TransitionState& state, const GoldArcs& gold,
+                               const Move& move);
   bool keeps_gold(const TransitionState& state, const GoldArcs& gold, const Move& move) const;
   bool derive_bottom_up(TransitionState& state, const GoldArcs& gold, std::vector<Move>* moves);
   bool derive_without_cost(TransitionState& state, const GoldArcs& gold, std::vector<Move>* moves);

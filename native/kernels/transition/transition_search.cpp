@@ -2,9 +2,31 @@
 
 #include <algorithm>
 
+#include "kernels/base/hashing.hpp"
 #include "kernels/base/minus_infinity.hpp"
 
 namespace arcwise {
+namespace {
+
+// What a move adds to the signature of a state.
+uint64_t signature_of(const TransitionState& state, const Move& move) {
+  const Transition& t = state.system().transitions[move.transition];
+  const bool shifts = t.kind == MoveKind::shift || (t.is_arc() && t.arc_shift && state.input_left() > 0);
+  uint64_t sum = shifts ? mix(1) : 0;
+  if (t.kind == MoveKind::reduce || (t.is_arc() && t.bottom_up)) {
+    const bool takes_right = t.kind == MoveKind::right_arc;
+    sum += mix(2 + 4 * static_cast<uint64_t>(takes_right ? move.right : move.left));
+  }
+  if (t.is_arc()) {
+    const bool left = t.kind == MoveKind::left_arc;
+    const uint64_t head = static_cast<uint64_t>(left ? move.right : move.left);
+    const uint64_t modifier = static_cast<uint64_t>(left ? move.left : move.right);
+    sum += mix(mix(mix(3 + 4 * head) + modifier) + static_cast<uint64_t>(move.label));
+  }
+  return sum;
+}
+
+}  // namespace
 
 double transition_greedy(MoveScorer& move_scorer, TransitionState& state, std::vector<ScoredMove>& moves) {
   double total = 0;
@@ -105,6 +127,8 @@ bool Beam::follow_correct(const Beam& other) {
 void Beam::push(Candidate candidate, size_t width) {
   if (candidates_.size() >= width && candidate.score < threshold_) return;
   candidate.number = static_cast<int32_t>(candidates_.size());
+  const BeamItem& item = items_[candidate.item];
+  candidate.signature = item.signature + (candidate.stays ? 0 : signature_of(item.state, candidate.move));
   candidates_.push_back(candidate);
   if (candidates_.size() >= 4 * width + 64) keep_best(width);
 }
@@ -113,8 +137,22 @@ void Beam::push(Candidate candidate, size_t width) {
 void Beam::keep_best(size_t width) {
   std::stable_sort(candidates_.begin(), candidates_.end(),
                    [](const Candidate& x, const Candidate& y) { return x.score > y.score; });
+  merge_same_states(width);
   if (candidates_.size() > width) candidates_.resize(width);
   threshold_ = candidates_.size() < width ? MINUS_INFINITY : candidates_.back().score;
+}
+
+// Of sorted candidates that lead to the same state the first stays.
+void Beam::merge_same_states(size_t width) {
+  size_t kept = 0;
+  for (const Candidate& c : candidates_) {
+    if (kept == width) break;
+    const auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(kept);
+    const bool is_new = std::none_of(candidates_.begin(), end,
+                                     [&](const Candidate& better) { return is_same_state(better, c); });
+    if (is_new) candidates_[kept++] = c;
+  }
+  candidates_.resize(kept);
 }
 
 void Beam::expand(MoveScorer& move_scorer, int32_t number, const Correct* correct, bool only_correct,
@@ -148,8 +186,7 @@ void Beam::fill_with_other_labels(MoveScorer& move_scorer, const Correct* correc
   expand_all(move_scorer, correct, false, true, width);
   keep_best(width);
   std::erase_if(candidates_, [&](const Candidate& c) {
-    return std::any_of(first_.begin(), first_.end(),
-                       [&](const Candidate& f) { return f.item == c.item && f.move == c.move; });
+    return std::any_of(first_.begin(), first_.end(), [&](const Candidate& f) { return is_same_state(f, c); });
   });
   candidates_.resize(std::min(candidates_.size(), width - first_.size()));
   candidates_.insert(candidates_.begin(), first_.begin(), first_.end());
@@ -166,9 +203,11 @@ void Beam::expand_all(MoveScorer& move_scorer, const Correct* correct, bool only
 bool Beam::step(MoveScorer& move_scorer, int width, const Correct* correct, bool only_correct) {
   if (std::all_of(items_.begin(), items_.end(), [](const BeamItem& i) { return i.ended; })) return false;
   expand_all(move_scorer, correct, only_correct, false, width);
-  if (!only_correct && candidates_.size() < static_cast<size_t>(width))
-    fill_with_other_labels(move_scorer, correct, width);
   keep_best(width);
+  if (!only_correct && candidates_.size() < static_cast<size_t>(width)) {
+    fill_with_other_labels(move_scorer, correct, width);
+    keep_best(width);
+  }
   next_.resize(candidates_.size());
   last_child_.assign(items_.size(), -1);
   for (size_t k = 0; k < candidates_.size(); ++k) last_child_[candidates_[k].item] = static_cast<int32_t>(k);
@@ -184,6 +223,7 @@ bool Beam::step(MoveScorer& move_scorer, int width, const Correct* correct, bool
     to.ended = from.ended;
     to.score = c.score;
     to.correct = c.correct;
+    to.signature = c.signature;
     if (c.stays) {
       to.ended = true;
       continue;

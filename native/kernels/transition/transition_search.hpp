@@ -57,12 +57,15 @@ class Derivations {
 struct BeamItem {
   TransitionState state;
   double score = 0;
-  int32_t history = -1;  // its derivation
-  bool ended = false;    // final, or a dead end
+  uint64_t signature = 0;  // a sum of hashes of its arcs, shifts and reductions, whatever their order
+  int32_t history = -1;    // its derivation
+  bool ended = false;      // final, or a dead end
   bool correct = true;
 };
 
-// Beam search, one step at a time, so that training can look at every step.
+// Beam search, one step at a time, so that training can look at every step. Derivations that lead to the same
+// state are one item, the best of them: all that follows is the same for each, and systems in which the order
+// of moves is free (easy-first) would fill the beam with orders of the same arcs.
 class Beam {
  public:
   // Chooses the moves of a correct item that are correct: see TransitionOracle::correct_moves.
@@ -86,7 +89,12 @@ class Beam {
     int32_t number;  // order of generation: ties go to the first
     Move move;
     bool correct, stays;
+    uint64_t signature = 0;  // of the state after the move; set by push
   };
+  // With a static oracle one derivation is correct and another one of the same state is not: they stay apart.
+  static bool is_same_state(const Candidate& x, const Candidate& y) {
+    return x.signature == y.signature && x.correct == y.correct;
+  }
   void expand(MoveScorer& move_scorer, int32_t item, const Correct* correct, bool only_correct,
               bool all_labels, size_t width);
   void expand_all(MoveScorer& move_scorer, const Correct* correct, bool only_correct, bool all_labels,
@@ -94,6 +102,7 @@ class Beam {
   void fill_with_other_labels(MoveScorer& move_scorer, const Correct* correct, size_t width);
   void push(Candidate candidate, size_t width);
   void keep_best(size_t width);
+  void merge_same_states(size_t width);
 
   std::vector<BeamItem> items_, next_;
   Derivations* derivations_ = nullptr;

@@ -53,6 +53,7 @@ class TransitionState {
 
   const TransitionSystem& system() const { return *system_; }
   int words() const { return words_; }
+  bool single_root() const { return single_root_; }
   int operative() const { return operative_; }                          // |O|
   int input_left() const { return words_ + 1 - used_; }                 // |U|
   int32_t top() const { return top_; }                                  // O[1]
@@ -82,12 +83,12 @@ class TransitionState {
   template <typename Visit>
   void for_each_move(Visit visit) const {
     if (is_final()) return;
-    const int active = std::min(operative_, system_->capacity), leftmost = left_place();
+    const int leftmost = active();
     int j = 1;
-    for (int32_t right = top_; j <= active; ++j, right = nodes_[right].before) {
+    for (int32_t right = top_; j <= leftmost; ++j, right = nodes_[right].before) {
       visit_reduce(right, j, leftmost, visit);
       int i = j + 1;
-      for (int32_t left = nodes_[right].before; i <= active && i - j <= system_->max_distance;
+      for (int32_t left = nodes_[right].before; i <= leftmost && i - j <= system_->max_distance;
            ++i, left = nodes_[left].before)
         visit_arcs(left, right, i, j, leftmost, visit);
     }
@@ -152,16 +153,21 @@ class TransitionState {
     return at < words_ ? at + 1 : 0;
   }
 
-  // The place in O that "left periphery" means: K, the far end of the active tokens. While fewer than K are
-  // operative and input is left that place is empty (0); in the end it is the leftmost token.
-  int left_place() const {
-    if (operative_ >= system_->capacity) return system_->capacity;
-    return input_left() == 0 || system_->capacity == TransitionSystem::UNBOUNDED ? operative_ : 0;
-  }
+  // ACTIVE(O) is O[min(|O|, K)], ..., O[1], whether or not input is left.
+  int active() const { return std::min(operative_, system_->capacity); }
 
-  bool at_periphery(Periphery periphery, int i, int j, int leftmost) const {
-    return periphery == Periphery::none || (periphery == Periphery::right && j == 1) ||
-           (periphery == Periphery::left && i == leftmost);
+  static bool at_periphery(Periphery periphery, int i, int j, int leftmost) {
+    switch (periphery) {
+      case Periphery::left:
+        return i == leftmost;
+      case Periphery::right:
+        return j == 1;
+      case Periphery::not_right:
+        return j != 1;
+      case Periphery::none:
+        break;
+    }
+    return true;
   }
 
   template <typename Visit>
@@ -192,9 +198,9 @@ class TransitionState {
     if (bottom_up_) return false;  // no operative word has a head
     bool found = false;
     auto see = [&](const Move&, int) { found = true; };
-    const int active = std::min(operative_, system_->capacity), leftmost = left_place();
+    const int leftmost = active();
     int place = 1;
-    for (int32_t token = top_; place <= active && !found; ++place, token = nodes_[token].before)
+    for (int32_t token = top_; place <= leftmost && !found; ++place, token = nodes_[token].before)
       visit_reduce(token, place, leftmost, see);
     return found;
   }

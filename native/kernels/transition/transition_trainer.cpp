@@ -33,8 +33,9 @@ TransitionTrainer::TransitionTrainer(TransitionScorer& scorer, const TransitionD
       data_(data),
       options_(options),
       decomposable_(decomposable_as(scorer.system)),
-      may_explore_(decomposable_ != Decomposable::no ||
-                   (scorer.system.bottom_up() && !scorer.system.many_heads && scorer.system.capacity > 2)),
+      may_explore_(!options.static_oracle &&
+                   (decomposable_ != Decomposable::no ||
+                    (scorer.system.bottom_up() && !scorer.system.many_heads && scorer.system.capacity > 2))),
       move_scorer_(scorer),
       random_(options.seed),
       move_weights_(scorer.moves),
@@ -83,11 +84,26 @@ void TransitionTrainer::next_step() {
   ++label_weights_.steps;
 }
 
+// The derivation that a static oracle follows: attach as soon as possible, shift last.
+void TransitionTrainer::derive_gold(size_t s, const GoldArcs& gold) {
+  derivation_.clear();
+  made_ = 0;
+  if (!options_.static_oracle) return;
+  scratch_.start(scorer_.system, data_.words(s), options_.single_root);
+  oracle_.derive(scratch_, gold, &derivation_);
+}
+
 // The moves that cost least (none, on a correct path). The label of an arc matters only where the arc is
 // gold.
 void TransitionTrainer::collect_correct(const TransitionState& state, const GoldArcs& gold) {
   if (is_taught_) return collect_taught(state);
   any_label_.clear();
+  if (options_.static_oracle) {
+    correct_.assign(made_ < derivation_.size() ? 1 : 0, {});
+    if (!correct_.empty()) correct_[0] = derivation_[made_++];
+    any_label_.assign(correct_.size(), 0);
+    return;
+  }
   if (decomposable_ == Decomposable::no && !off_path_) {
     oracle_.correct_moves(state, gold, correct_);
     any_label_.assign(correct_.size(), 0);
@@ -163,7 +179,8 @@ double TransitionTrainer::taught_share(const Move& move) const {
 
 void TransitionTrainer::learn_locally(size_t s, bool explore) {
   const GoldArcs gold = gold_of(s);
-  is_taught_ = !data_.taught.empty() && decomposable_ != Decomposable::no;
+  derive_gold(s, gold);
+  is_taught_ = !data_.taught.empty() && decomposable_ != Decomposable::no && !options_.static_oracle;
   if (is_taught_) taught_ = data_.taught.of(data_.starts[s], data_.words(s));
   is_taught_ = is_taught_ && !taught_.empty();
   TransitionState state;
@@ -227,8 +244,12 @@ void TransitionTrainer::learn_with_beam(size_t s) {
   const GoldArcs gold = gold_of(s);
   const TransitionSystem& system = scorer_.system;
   const int words = data_.words(s);
+  derive_gold(s, gold);
   Beam::Correct correct = [&](const TransitionState& state, std::vector<Move>& moves) {
-    oracle_.correct_moves(state, gold, moves);
+    if (!options_.static_oracle)
+      oracle_.correct_moves(state, gold, moves);
+    else if (made_ < derivation_.size())
+      moves = {derivation_[made_]};  // every correct item has made as many moves as the beam has steps
   };
   derivations_.clear();
   beam_.start(system, words, options_.single_root, derivations_);
@@ -239,6 +260,7 @@ void TransitionTrainer::learn_with_beam(size_t s) {
     gold_beam_.follow_correct(beam_);
     const bool more = beam_.step(move_scorer_, options_.beam, &correct);
     const bool more_gold = gold_beam_.step(move_scorer_, std::min(GOLD_BEAM, options_.beam), &correct, true);
+    ++made_;
     if ((!more && !more_gold) || gold_beam_.items().empty()) break;
     const BeamItem &top = beam_.items()[0], &right = gold_beam_.items()[0];
     const bool lost = !beam_.has_correct();

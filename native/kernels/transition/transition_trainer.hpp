@@ -27,6 +27,7 @@ struct TransitionTraining {
   double step_bound = 0;  // C of passive-aggressive steps with a margin; 0: perceptron
   int warm_epochs = 0;    // the first epochs of a beam learn locally
   uint64_t seed = 1;
+  bool static_oracle = false;  // one derivation of each tree is correct, and no other
 };
 
 // An update of a beam: from the features of `bad` towards those of `good`. It is valid: when it was made, `bad`
@@ -63,6 +64,7 @@ class TransitionTrainer {
   void learn_locally(size_t sentence, bool explore);
   void learn_with_beam(size_t sentence);
   void move_on(TransitionState& state, const GoldArcs& gold, bool explore);
+  void derive_gold(size_t sentence, const GoldArcs& gold);
   void collect_correct(const TransitionState& state, const GoldArcs& gold);
   void collect_taught(const TransitionState& state);
   double value_after(const Move& move) const;
@@ -97,6 +99,8 @@ class TransitionTrainer {
   std::vector<TaughtMove> taught_moves_;  // every legal one
   double weight_ = 1;                     // of the sentence
   TransitionState scratch_;
+  std::vector<Move> derivation_;  // with a static oracle: of the sentence
+  size_t made_ = 0;               // moves of it so far
   Beam beam_, gold_beam_;
   Derivations derivations_;  // of both
   BeamUpdate last_;

@@ -1,7 +1,6 @@
 #include "kernels/treebanks/treebank_layout.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 namespace arcwise {
@@ -236,96 +235,65 @@ class LayoutReader {
   std::vector<int32_t> visited_;
 };
 
-// The Key of "Key=Value".
-std::string_view key_of(std::string_view pair) { return pair.substr(0, pair.find('=')); }
-
-template <typename Visit>
-void for_each_part(std::string_view list, Visit visit) {
-  while (!list.empty()) {
-    size_t bar = list.find('|');
-    visit(list.substr(0, bar));
-    if (bar == list.npos) break;
-    list.remove_prefix(bar + 1);
-  }
-}
-
-// `old` with each pair of `added` put in: in place of the pair with the same key, or at the end.
-void append_merged(std::string& out, std::string_view old, std::string_view added) {
-  size_t start = out.size();
-  auto add = [&](std::string_view part) {
-    if (out.size() > start) out.push_back('|');
-    out.append(part);
-  };
-  if (old != "_")
-    for_each_part(old, [&](std::string_view part) {
-      bool replaced = false;
-      for_each_part(added, [&](std::string_view pair) { replaced |= key_of(pair) == key_of(part); });
-      if (!replaced) add(part);
-    });
-  for_each_part(added, add);
-  if (out.size() == start) out.push_back('_');
-}
-
-void append_value(std::string& out, const ColumnUpdate& update, size_t word, std::string_view old) {
-  int32_t id = update.ids[word];
-  switch (update.kind) {
-    case ColumnUpdate::Kind::number:
-      if (id < 0) {
-        out.push_back('_');
-      } else {
-        char digits[16];
-        auto end = std::to_chars(digits, digits + sizeof digits, id).ptr;
-        out.append(digits, end);
-      }
-      break;
-    case ColumnUpdate::Kind::text:
-      if (id < 0)
-        out.push_back('_');
-      else
-        out.append(update.strings[id]);
-      break;
-    case ColumnUpdate::Kind::merge:
-      if (id < 0)
-        out.append(old);
-      else
-        append_merged(out, old, update.strings[id]);
-  }
-}
-
 }  // namespace
 
 TreebankLayout treebank_layout(std::string_view text) { return LayoutReader(text).run(); }
 
-std::string treebank_rewrite(std::string_view text, const TreebankLayout& layout,
-                             const std::vector<ColumnUpdate>& updates,
-                             const std::vector<std::string_view>& comments) {
-  std::string out;
-  out.reserve(text.size() + text.size() / 8);
-  std::vector<const ColumnUpdate*> by_column;
-  for (const auto& update : updates) by_column.push_back(&update);
-  std::sort(by_column.begin(), by_column.end(), [](auto* a, auto* b) { return a->column < b->column; });
+TreebankLayout treebank_annotated(const TreebankLayout& layout, const char* data,
+                                  const Annotation& annotation) {
+  TreebankLayout out = layout;
+  for (const auto& [column, values] : annotation.columns)
+    out.replaced[column] = std::make_shared<StringColumn>(values);
+  if (annotation.heads) {
+    out.heads.assign(annotation.heads, annotation.heads + layout.words());
+    out.replaced[HEAD] = std::make_shared<StringColumn>(number_column(annotation.heads, layout.words()));
+  }
+  if (annotation.misc_update) {
+    std::vector<std::string_view> old(layout.words());
+    for (size_t word = 0; word < old.size(); ++word) old[word] = out.field(data, word, MISC);
+    out.replaced[MISC] = std::make_shared<StringColumn>(merged_pairs(old, *annotation.misc_update));
+  }
+  if (!annotation.comments.empty()) {
+    out.added_comments.resize(layout.sentences());
+    for (size_t s = 0; s < layout.sentences(); ++s) out.added_comments[s].append(annotation.comments[s]);
+  }
+  return out;
+}
+
+WrittenTreebank treebank_written(std::string_view text, const TreebankLayout& layout) {
+  WrittenTreebank written;
+  std::string& out = written.text;
+  out.reserve(2 * text.size());
   size_t copied = 0, word = 0;
   auto copy_to = [&](size_t end) {
     out.append(text.data() + copied, end - copied);
     copied = end;
   };
+  auto end_sentence = [&](size_t end) {
+    copy_to(end);
+    written.sentence_bytes.push_back(static_cast<uint32_t>(out.size()));
+  };
   for (size_t s = 0; s < layout.sentences(); ++s) {
-    if (!comments.empty() && !comments[s].empty()) {
+    end_sentence(layout.sentence_bytes[s]);
+    if (!layout.added_comments.empty() && !layout.added_comments[s].empty()) {
       copy_to(layout.marks[layout.sentence_rows[s] * TreebankLayout::FIELD_MARKS]);
-      out.append(comments[s]);
+      out.append(layout.added_comments[s]);
     }
     for (; word < layout.sentence_words[s + 1]; ++word) {
-      const uint32_t* mark = &layout.marks[layout.word_rows[word] * TreebankLayout::FIELD_MARKS];
-      for (const ColumnUpdate* update : by_column) {
-        copy_to(mark[update->column]);
-        std::string_view old = layout.field(text.data(), word, update->column);
-        append_value(out, *update, word, old);
-        copied += old.size();
+      const size_t row = layout.word_rows[word];
+      for (int column = 0; column < COLUMNS; ++column) {
+        if (!layout.replaced[column]) continue;
+        copy_to(layout.marks[row * TreebankLayout::FIELD_MARKS + column]);
+        out.append((*layout.replaced[column])[word]);
+        copied += layout.row_field(text.data(), row, column).size();
       }
     }
   }
-  copy_to(text.size());
-  return out;
+  if (layout.sentences() > 0)
+    end_sentence(text.size());
+  else
+    copy_to(text.size());
+  return written;
 }
 
 size_t treebank_last_boundary(std::string_view text) {

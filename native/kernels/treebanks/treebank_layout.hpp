@@ -1,11 +1,16 @@
 // Where everything is in a CoNLL file: byte offsets of sentences, rows and fields. The bytes themselves are
 // never changed or copied, so what is read can be written back exactly.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "kernels/treebanks/string_column.hpp"
 
 namespace arcwise {
 
@@ -49,6 +54,10 @@ struct TreebankLayout {
   std::vector<uint32_t> sentence_rows;   // S+1
   std::vector<uint32_t> sentence_words;  // S+1
   std::vector<Problem> problems;
+  // An annotation that is not written yet: columns whose values for words are not those in the bytes, and
+  // lines to add at the end of each sentence's comments (S, or none).
+  std::array<std::shared_ptr<const StringColumn>, COLUMNS> replaced;
+  std::vector<std::string> added_comments;
 
   size_t sentences() const { return sentence_bytes.empty() ? 0 : sentence_bytes.size() - 1; }
   size_t words() const { return word_rows.size(); }
@@ -60,6 +69,7 @@ struct TreebankLayout {
     return {data + mark[0], mark[1] - mark[0] - 1};
   }
   std::string_view field(const char* data, size_t word, int column) const {
+    if (const StringColumn* values = replaced[column].get()) return (*values)[word];
     return row_field(data, word_rows[word], column);
   }
 };
@@ -68,20 +78,25 @@ struct TreebankLayout {
 // be.
 TreebankLayout treebank_layout(std::string_view text);
 
-// New values for one column of every word. A value is strings[ids[word]], or for numbers ids[word] itself.
-struct ColumnUpdate {
-  enum class Kind { text, number, merge };  // merge: Key=Value pairs that replace or join those already there
-  int column;
-  Kind kind;
-  const int32_t* ids;  // one per word; negative means _ (text, number) or no change (merge)
-  std::vector<std::string_view> strings;
+// New values for the words of a treebank.
+struct Annotation {
+  std::vector<std::pair<int, StringColumn>> columns;
+  const int32_t* heads = nullptr;             // one per word; negative means _
+  const StringColumn* misc_update = nullptr;  // Key=Value pairs that replace or join those already there
+  std::vector<std::string_view> comments;     // whole lines per sentence, or none at all
 };
 
-// The same text with the given columns of its words replaced and `comments[s]` (whole lines, or empty) added
-// at the end of the comments of sentence s. Nothing else changes. `comments` may be empty.
-std::string treebank_rewrite(std::string_view text, const TreebankLayout& layout,
-                             const std::vector<ColumnUpdate>& updates,
-                             const std::vector<std::string_view>& comments);
+// The layout of the same bytes with an annotation beside them: `field` reads the new values.
+TreebankLayout treebank_annotated(const TreebankLayout& layout, const char* data,
+                                  const Annotation& annotation);
+
+struct WrittenTreebank {
+  std::string text;
+  std::vector<uint32_t> sentence_bytes;  // S+1, of the new text
+};
+
+// The text with its annotation: columns of words replaced, comments added. Nothing else changes.
+WrittenTreebank treebank_written(std::string_view text, const TreebankLayout& layout);
 
 // Offset of the first byte after the last complete sentence in a piece of a longer file; 0 if there is none.
 size_t treebank_last_boundary(std::string_view text);

@@ -74,7 +74,8 @@ class BackgroundJob:
         errors: list[str] = []
         # stderr is drained by its own thread: a child that fills the pipe would block before it reports its
         # end.
-        drain = Thread(target=lambda: errors.extend(_decoded(process.stderr)), daemon=True)
+        stderr = (line.decode("utf-8", "replace") for line in process.stderr)
+        drain = Thread(target=errors.extend, args=(stderr,), daemon=True)
         drain.start()
         end: Message | None = None
         try:
@@ -170,10 +171,6 @@ class BackgroundTask:
             self._on_change(self._state)
 
 
-def _decoded(stream: Any) -> list[str]:
-    return [line.decode("utf-8", "replace") for line in stream]
-
-
 def _close(stream: Any) -> None:
     with contextlib.suppress(OSError):  # the process has exited already
         stream.close()
@@ -194,19 +191,15 @@ def validation_findings(data: bytes, limit: int) -> list[dict[str, Any]]:
     return [finding.to_json() for finding in islice(check_treebank(treebank, partial=True), limit)]
 
 
-def _validate(request: Mapping[str, Any], data: bytes, report: Report) -> Message:
-    return {"findings": validation_findings(data, request["most"])}
-
-
 def _task(name: str) -> Task:
     """Import a task: a validation need not load the modules that train."""
     if name == "validate":
-        return _validate
+        return lambda request, data, report: {"findings": validation_findings(data, request["most"])}
     if name == "train":
         from arcwise.annotation.training import train_task
 
         return train_task
-    from arcwise.annotation.cross_fitting import error_detection_task
+    from arcwise.annotation.training import error_detection_task
 
     return error_detection_task
 

@@ -9,8 +9,7 @@ from typing import Literal
 
 from arcwise.annotation.changes import DocumentChange, PreparedEdit, Splice, Splices, difference, inverse
 from arcwise.annotation.external_changes import ExternalMerge, merged_blocks
-from arcwise.annotation.history import History, compacted, file_record, parts_of
-from arcwise.annotation.journal import Record
+from arcwise.annotation.journal import History, Record, compacted, file_record, parts_of
 from arcwise.annotation.recovery import OpenedDocument, Stamp, open_parts, read_snapshot, stamp_of
 from arcwise.annotation.store import Blocks, Fingerprint, Hasher, block_digest, fingerprint
 from arcwise.deprecation import renamed

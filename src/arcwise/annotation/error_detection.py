@@ -11,7 +11,7 @@ from arcwise.errors import InputError
 from arcwise.treebanks import Treebank
 
 if TYPE_CHECKING:
-    from arcwise.annotation.cross_fitting import SuspiciousWord
+    from arcwise.annotation.training import SuspiciousWord
 
 
 class ErrorDetection(BackgroundTask):
@@ -84,7 +84,7 @@ class ErrorDetection(BackgroundTask):
                 self._words.pop(number, None)
 
     def _done(self, message: Mapping[str, Any]) -> str:
-        from arcwise.annotation.cross_fitting import SuspiciousWord
+        from arcwise.annotation.training import SuspiciousWord
 
         with self._lock:
             words: dict[int, list[SuspiciousWord]] = {}

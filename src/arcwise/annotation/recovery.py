@@ -11,8 +11,7 @@ from pathlib import Path
 
 from arcwise.annotation.changes import difference
 from arcwise.annotation.external_changes import net_changes, rebased
-from arcwise.annotation.history import History, Mark, NewerJournal, file_record, steps_after
-from arcwise.annotation.journal import Journal
+from arcwise.annotation.journal import History, Journal, NewerJournal, file_record, steps_after
 from arcwise.annotation.store import Blocks, Snapshot, SpliceMismatch
 from arcwise.errors import InputError
 from arcwise.treebanks import open_output
@@ -187,7 +186,8 @@ def _recover(opened: OpenedDocument) -> None:
 def _recover_into_changed_file(opened: OpenedDocument) -> None:
     """Merge unsaved edits into a file that another program changed while it was closed here."""
     journal, history, mark = opened.journal, opened.history, opened.history.marks[0]
-    changes = net_changes(mark.sentences, steps_after(journal, mark)) if _has_more(history, mark) else []
+    lacks_steps = not mark.saved or history.top != mark.top
+    changes = net_changes(mark.sentences, steps_after(journal, mark)) if lacks_steps else []
     if not journal.writing:
         opened.history, opened.saved_at = History(), -1
         opened.notices.append(
@@ -224,8 +224,3 @@ def _recover_into_changed_file(opened: OpenedDocument) -> None:
         f"{opened.path}: was changed by another program; "
         f"unsaved edits were merged into it{conflicts}, the old journal is {aside.name}"
     )
-
-
-def _has_more(history: History, mark: Mark) -> bool:
-    """Whether there are steps that the file lacks."""
-    return not mark.saved or history.top != mark.top

@@ -6,56 +6,42 @@ import contextlib
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from arcwise.cli._support.files import Files
 
 if TYPE_CHECKING:
-    from arcwise.annotation.comparison import FileComparison
     from arcwise.annotation.document import AnnotationDocument
-    from arcwise.parsing.parser import Parser
     from arcwise.web.annotate_session import Session
 
 FILES = Files(reads=("beside",), may_read=("file", "model"), writes=("output",))
 
 
 def run(
-    file: Annotated[str, typer.Argument(help="The CoNLL-U file to annotate.", show_default=False)],
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            "-m",
-            help="Model for suggestions: a file, or a model that comes with arcwise (en). [default: the "
-            "model last trained in the editor, if any]",
-            show_default=False,
-        ),
-    ] = None,
-    beside: Annotated[
-        str | None,
-        typer.Option(
-            help="Another annotation of the same sentences, to compare with word by word.",
-            show_default=False,
-        ),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Edit this file instead of FILE; created as a copy of FILE unless it exists.",
-            show_default=False,
-        ),
-    ] = None,
-    new: Annotated[bool, typer.Option("--new", help="Create FILE, without sentences.")] = False,
-    port: Annotated[
-        int, typer.Option(help="Port on this machine; 0 picks a free one.", min=0, max=65535)
-    ] = 0,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address without opening a browser.")
-    ] = False,
+    file: str = typer.Argument(..., help="The CoNLL-U file to annotate."),
+    model: str | None = typer.Option(
+        None,
+        "--model",
+        "-m",
+        help="Model for suggestions: a file, or a model that comes with arcwise (en). [default: the "
+        "model last trained in the editor, if any]",
+    ),
+    beside: str | None = typer.Option(
+        None, help="Another annotation of the same sentences, to compare with word by word."
+    ),
+    output: str | None = typer.Option(
+        None,
+        "--output",
+        "-o",
+        help="Edit this file instead of FILE; created as a copy of FILE unless it exists.",
+    ),
+    new: bool = typer.Option(False, "--new", help="Create FILE, without sentences."),
+    port: int = typer.Option(0, help="Port on this machine; 0 picks a free one.", min=0, max=65535),
+    no_browser: bool = typer.Option(
+        False, "--no-browser", help="Print the address without opening a browser."
+    ),
 ) -> None:
     """Annotate a treebank in the browser, on this machine only.
 
@@ -66,10 +52,12 @@ def run(
     from arcwise.web.server import listening_socket, require_web
 
     require_web()
+    from arcwise.annotation.comparison import FileComparison
+    from arcwise.models.registry import open_model
     from arcwise.web.annotate_session import Session
     from arcwise.web.events import Events
 
-    named_model = None if model is None else (model, _open_model(model))
+    named_model = None if model is None else (model, open_model(model))
     with (
         listening_socket(port) as listening,
         contextlib.ExitStack() as created,
@@ -79,24 +67,14 @@ def run(
             document,
             events=Events(),
             model=named_model,
-            comparison=None if beside is None else _comparison(document, beside, file if output else None),
+            comparison=None
+            if beside is None
+            else FileComparison.read(document, beside, a=file if output else None),
         )
         for notice in document.notices:
             typer.echo(notice, err=True)
         created.pop_all()
         _serve(session, listening, browser=not no_browser)
-
-
-def _open_model(model: str) -> Parser:
-    from arcwise.models.registry import open_model
-
-    return open_model(model)
-
-
-def _comparison(document: AnnotationDocument, path: str, a: str | None) -> FileComparison:
-    from arcwise.annotation.comparison import FileComparison
-
-    return FileComparison.read(document, path, a=a)
 
 
 def _open_document(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -29,16 +29,12 @@ def _with_report(parser: Any, gold: Treebank, error: float) -> Any:
 
 
 def run(
-    treebank: Annotated[str, typer.Argument(help="Treebank with gold trees, not used in training.")],
-    model: Annotated[str, typer.Option("--model", help="Model file from 'arcwise train', or en.")],
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Write the calibrated model here.")
-    ] = None,
-    bins: Annotated[int, typer.Option(min=1, max=100, help="Bins of the reliability diagram.")] = 10,
-    plot: Annotated[
-        str | None, typer.Option(help="Also plot the diagram to this file (.svg, .png, .pdf).")
-    ] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Number of threads.")] = 1,
+    treebank: str = typer.Argument(..., help="Treebank with gold trees, not used in training."),
+    model: str = typer.Option(..., help="Model file from 'arcwise train', or en."),
+    output: str | None = typer.Option(None, "--output", "-o", help="Write the calibrated model here."),
+    bins: int = typer.Option(10, min=1, max=100, help="Bins of the reliability diagram."),
+    plot: str | None = typer.Option(None, help="Also plot the diagram to this file (.svg, .png, .pdf)."),
+    threads: int = typer.Option(1, min=1, help="Number of threads."),
 ) -> None:
     """Compare the probabilities of heads and labels with their accuracy, and fit the temperatures and the
     smoothing that calibrate them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import typer
 
@@ -12,21 +12,19 @@ FILES = Files(reads=("gold", "a", "b"))
 
 
 def run(
-    gold: Annotated[str, typer.Argument(help="Gold trees, CoNLL-U.", show_default=False)],
-    a: Annotated[str, typer.Argument(help="Output of parser A for the same text.", show_default=False)],
-    b: Annotated[str, typer.Argument(help="Output of parser B for the same text.", show_default=False)],
-    punctuation: Annotated[
-        Literal["count", "skip", "skip-label"],
-        typer.Option(help="Count punctuation, skip words tagged PUNCT, or skip words labelled punct."),
-    ] = "count",
-    subtypes: Annotated[
-        Literal["keep", "cut"],
-        typer.Option(help="Compare full labels (nsubj:pass), or without subtypes (nsubj)."),
-    ] = "cut",
-    samples: Annotated[int, typer.Option(help="Bootstrap samples for the 95 % intervals.", min=1)] = 10_000,
-    seed: Annotated[int, typer.Option(help="Random seed of the bootstrap.", min=0)] = 0,
-    worst: Annotated[int, typer.Option(help="Number of most different sentences to show.", min=0)] = 10,
-    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    gold: str = typer.Argument(..., help="Gold trees, CoNLL-U."),
+    a: str = typer.Argument(..., help="Output of parser A for the same text."),
+    b: str = typer.Argument(..., help="Output of parser B for the same text."),
+    punctuation: Literal["count", "skip", "skip-label"] = typer.Option(
+        "count", help="Count punctuation, skip words tagged PUNCT, or skip words labelled punct."
+    ),
+    subtypes: Literal["keep", "cut"] = typer.Option(
+        "cut", help="Compare full labels (nsubj:pass), or without subtypes (nsubj)."
+    ),
+    samples: int = typer.Option(10_000, help="Bootstrap samples for the 95 % intervals.", min=1),
+    seed: int = typer.Option(0, help="Random seed of the bootstrap.", min=0),
+    worst: int = typer.Option(10, help="Number of most different sentences to show.", min=0),
+    json: bool = typer.Option(False, "--json", help="Print everything as JSON."),
 ) -> None:
     """Compare two parsers on the same text: score differences, their significance, and the sentences behind
     them.

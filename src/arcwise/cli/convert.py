@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -12,13 +12,13 @@ FILES = Files(reads=("file",), writes=("output",))
 
 
 def run(
-    file: Annotated[str, typer.Argument(help="File to convert (- for standard input).", show_default=False)],
-    source: Annotated[
-        str, typer.Option("--from", help="Input format: conllu, conllx, or words (one token per line).")
-    ] = "conllu",
-    target: Annotated[str, typer.Option("--to", help="Output format: conllu, conllx or words.")] = "conllx",
-    columns: Annotated[str, typer.Option(help="For words: the columns of a line, e.g. form,upos.")] = "form",
-    output: Annotated[str, typer.Option("--output", "-o", help="Output file (- for standard output).")] = "-",
+    file: str = typer.Argument(..., help="File to convert (- for standard input)."),
+    source: str = typer.Option(
+        "conllu", "--from", help="Input format: conllu, conllx, or words (one token per line)."
+    ),
+    target: str = typer.Option("conllx", "--to", help="Output format: conllu, conllx or words."),
+    columns: str = typer.Option("form", help="For words: the columns of a line, e.g. form,upos."),
+    output: str = typer.Option("-", "--output", "-o", help="Output file (- for standard output)."),
 ) -> None:
     """Convert a treebank between CoNLL-U, CoNLL-X and one token per line.
 

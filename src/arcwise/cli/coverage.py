@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from arcwise.cli._support.files import Files
@@ -12,36 +10,20 @@ FILES = Files(reads=("treebank",), may_read=("system",), plots=("plot",))
 
 
 def run(
-    treebank: Annotated[
-        str, typer.Argument(help="CoNLL-U file with trees (- for standard input).", show_default=False)
-    ],
-    system: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--system",
-            help="A name, a name with parameters such as 'bounded(K=4,D=3)', or a .toml file; may be "
-            "repeated. [default: all named systems]",
-            show_default=False,
-        ),
-    ] = None,
-    capacities: Annotated[
-        str | None,
-        typer.Option(
-            "-K", help="Try bounded systems with these capacities, e.g. 2-5,inf.", show_default=False
-        ),
-    ] = None,
-    distances: Annotated[
-        str | None, typer.Option("-D", help="… and these arc distances, e.g. 1-4.", show_default=False)
-    ] = None,
-    single_root: Annotated[bool, typer.Option("--single-root", help="Require exactly one root.")] = False,
-    show_arcs: Annotated[
-        int, typer.Option("--show-arcs", help="Also list up to this many arcs that cannot be built.")
-    ] = 0,
-    plot: Annotated[
-        str | None,
-        typer.Option(help="Plot coverage over K and D to this file (.svg, .png, .pdf).", show_default=False),
-    ] = None,
-    threads: Annotated[int, typer.Option(help="Number of threads.")] = 1,
+    treebank: str = typer.Argument(..., help="CoNLL-U file with trees (- for standard input)."),
+    system: list[str] | None = typer.Option(
+        None,
+        help="A name, a name with parameters such as 'bounded(K=4,D=3)', or a .toml file; may be "
+        "repeated. [default: all named systems]",
+    ),
+    capacities: str | None = typer.Option(
+        None, "-K", help="Try bounded systems with these capacities, e.g. 2-5,inf."
+    ),
+    distances: str | None = typer.Option(None, "-D", help="… and these arc distances, e.g. 1-4."),
+    single_root: bool = typer.Option(False, "--single-root", help="Require exactly one root."),
+    show_arcs: int = typer.Option(0, help="Also list up to this many arcs that cannot be built."),
+    plot: str | None = typer.Option(None, help="Plot coverage over K and D to this file (.svg, .png, .pdf)."),
+    threads: int = typer.Option(1, help="Number of threads."),
 ) -> None:
     """Measure how much of a treebank each transition system can build: exact sentences, and arcs of the
     nearest tree.

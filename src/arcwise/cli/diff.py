@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
 from arcwise.cli._support.files import Files
-from arcwise.cli._support.output import Color, print_json, print_tables, wants_color
+from arcwise.cli._support.output import COLOR, print_json, print_tables, wants_color
 
 if TYPE_CHECKING:
     from arcwise.evaluation.agreement import Agreement
@@ -20,40 +20,32 @@ _RED, _GREEN, _BOLD = "31", "32", "1"
 
 
 def run(
-    a: Annotated[str, typer.Argument(help="CoNLL-U file of annotator A.", show_default=False)],
-    b: Annotated[str, typer.Argument(help="CoNLL-U file of annotator B, same text.", show_default=False)],
-    columns: Annotated[
-        str,
-        typer.Option(
-            help="Compare only these columns, separated by commas: id (words missing on one side), form, "
-            "lemma, upos, xpos, feats, head, deprel, deps, misc, comments. [default: all of them, and moved "
-            "sentences]",
-            show_default=False,
-        ),
-    ] = "",
-    subtypes: Annotated[
-        Literal["keep", "cut"],
-        typer.Option(
-            help="For the agreement, compare full labels (nsubj:pass), or without subtypes (nsubj)."
-        ),
-    ] = "keep",
-    html: Annotated[
-        str | None,
-        typer.Option(
-            help="Write an HTML page with both trees of each differing sentence to this file, instead of "
-            "printing.",
-            show_default=False,
-        ),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
-    color: Color = None,
+    a: str = typer.Argument(..., help="CoNLL-U file of annotator A."),
+    b: str = typer.Argument(..., help="CoNLL-U file of annotator B, same text."),
+    columns: str = typer.Option(
+        "",
+        help="Compare only these columns, separated by commas: id (words missing on one side), form, "
+        "lemma, upos, xpos, feats, head, deprel, deps, misc, comments. [default: all of them, and moved "
+        "sentences]",
+        show_default=False,
+    ),
+    subtypes: Literal["keep", "cut"] = typer.Option(
+        "keep", help="For the agreement, compare full labels (nsubj:pass), or without subtypes (nsubj)."
+    ),
+    html: str | None = typer.Option(
+        None,
+        help="Write an HTML page with both trees of each differing sentence to this file, instead of "
+        "printing.",
+    ),
+    json: bool = typer.Option(False, "--json", help="Print everything as JSON."),
+    color: bool | None = COLOR,
 ) -> None:
     """Compare two annotations of the same text word by word, with totals and inter-annotator agreement.
 
     Sentences are aligned by sent_id, or else by their words; words that were split or joined, by their forms.
     The exit status is 0 if there are no differences and 1 if there are.
     """
-    from arcwise.cli._support.versions import read_version
+    from arcwise.cli._support.files import read_version
     from arcwise.evaluation.agreement import agreement_of
     from arcwise.treebanks.differences import SideBySide
 
@@ -112,7 +104,7 @@ def _write_html(
 
 def _lines(difference: SentenceDifference, sides: SideBySide, *, color: bool) -> Iterator[str]:
     """The lines printed for one sentence."""
-    from arcwise.trees.text_width import printable
+    from arcwise.trees.draw import printable
 
     def painted(text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if color else text
@@ -140,7 +132,7 @@ def _lines(difference: SentenceDifference, sides: SideBySide, *, color: bool) ->
 
 
 def _width(text: str) -> int:
-    from arcwise.trees.text_width import cell_width
+    from arcwise.trees.draw import cell_width
 
     return len(text) if text.isascii() else cell_width(text)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import typer
 
@@ -12,35 +12,26 @@ FILES = Files(reads=("gold", "system"))
 
 
 def run(
-    gold: Annotated[str, typer.Argument(help="Gold trees, CoNLL-U.", show_default=False)],
-    system: Annotated[
-        str, typer.Argument(help="Parser output for the same text, CoNLL-U.", show_default=False)
-    ],
-    punctuation: Annotated[
-        Literal["count", "skip", "skip-label"],
-        typer.Option(
-            help="Punctuation in attachment scores: count it (usual for UD), skip words tagged PUNCT (usual "
-            "for the Penn Treebank; without tags, words that are punctuation), or skip words labelled punct "
-            "(skip-label)."
-        ),
-    ] = "count",
-    subtypes: Annotated[
-        Literal["keep", "cut"],
-        typer.Option(help="Compare full labels (nsubj:pass), or without subtypes (nsubj)."),
-    ] = "cut",
-    by: Annotated[
-        str,
-        typer.Option(
-            help="Break scores down by label, length (of arcs), crossing (non-projective arcs) or sentence "
-            "(length); several are separated by commas.",
-            show_default=False,
-        ),
-    ] = "",
-    confusion: Annotated[bool, typer.Option("--confusion", help="Show a confusion table of labels.")] = False,
-    deps: Annotated[
-        bool, typer.Option("--deps", help="Score the graphs in DEPS instead: F1 of their arcs.")
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print all scores and counts as JSON.")] = False,
+    gold: str = typer.Argument(..., help="Gold trees, CoNLL-U."),
+    system: str = typer.Argument(..., help="Parser output for the same text, CoNLL-U."),
+    punctuation: Literal["count", "skip", "skip-label"] = typer.Option(
+        "count",
+        help="Punctuation in attachment scores: count it (usual for UD), skip words tagged PUNCT (usual "
+        "for the Penn Treebank; without tags, words that are punctuation), or skip words labelled punct "
+        "(skip-label).",
+    ),
+    subtypes: Literal["keep", "cut"] = typer.Option(
+        "cut", help="Compare full labels (nsubj:pass), or without subtypes (nsubj)."
+    ),
+    by: str = typer.Option(
+        "",
+        help="Break scores down by label, length (of arcs), crossing (non-projective arcs) or sentence "
+        "(length); several are separated by commas.",
+        show_default=False,
+    ),
+    confusion: bool = typer.Option(False, "--confusion", help="Show a confusion table of labels."),
+    deps: bool = typer.Option(False, "--deps", help="Score the graphs in DEPS instead: F1 of their arcs."),
+    json: bool = typer.Option(False, "--json", help="Print all scores and counts as JSON."),
 ) -> None:
     """Score a parser's trees against gold trees.
 

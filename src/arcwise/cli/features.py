@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from arcwise.cli._support.files import Files
@@ -15,14 +13,13 @@ FILES = Files(reads=("config",), may_read=("model",))
 
 
 def run(
-    model: Annotated[
-        str | None,
-        typer.Option("--model", help="Show the templates of this model instead of the built-in ones."),
-    ] = None,
-    config: Annotated[str | None, typer.Option(help="Show the templates of this TOML file.")] = None,
-    feature_column: Annotated[
-        list[str] | None, typer.Option(help="Include templates for an additional column, e.g. MISC:Cluster.")
-    ] = None,
+    model: str | None = typer.Option(
+        None, help="Show the templates of this model instead of the built-in ones."
+    ),
+    config: str | None = typer.Option(None, help="Show the templates of this TOML file."),
+    feature_column: list[str] | None = typer.Option(
+        None, help="Include templates for an additional column, e.g. MISC:Cluster."
+    ),
 ) -> None:
     """Print the feature templates of the graph-based parser as TOML, to edit and pass to 'arcwise train
     --config'.

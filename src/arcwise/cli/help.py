@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 
 def run(
     context: typer.Context,
-    command: Annotated[str | None, typer.Argument(help="Command to explain.", show_default=False)] = None,
+    command: str | None = typer.Argument(None, help="Command to explain."),
 ) -> None:
     """Show the help of a command; without one, list all commands."""
     arcwise = context.find_root()

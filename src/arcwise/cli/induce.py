@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -25,204 +24,104 @@ FILES = Files(
 )
 
 
-class Algorithm(str, Enum):
-    """How to learn."""
-
-    em = "em"
-    viterbi_em = "viterbi-em"
-    search = "global"
-
-
-class SearchMethod(str, Enum):
-    """How to search globally."""
-
-    counts = "count"
-    theta = "theta"
-    milp = "milp"
-
-
-class TagColumn(str, Enum):
-    """The column with the tags."""
-
-    upos = "upos"
-    xpos = "xpos"
-
-
-class EStep(str, Enum):
-    """How Viterbi EM parses."""
-
-    exact = "exact"
-    relaxed = "relaxed"
-
-
-class Initialisation(str, Enum):
-    """The first model of a restart."""
-
-    uniform = "uniform"
-    random = "random"
-    harmonic = "harmonic"
-
-
 @dataclass(frozen=True)
 class HillClimbing:
     """Options of EM and Viterbi EM."""
 
-    restarts: Annotated[int, typer.Option(help="Number of restarts; the best is kept.", min=1)] = 100
-    start: Annotated[
-        Initialisation | None,
-        typer.Option(
-            help="Initialisation of each restart (harmonic for em, else uniform).", show_default=False
-        ),
-    ] = None
-    smoothing: Annotated[
-        float | None,
-        typer.Option(
-            help="Additive smoothing of the counts (0 for em, else 1).", min=0.0, show_default=False
-        ),
-    ] = None
-    e_step: Annotated[
-        EStep,
-        typer.Option(
-            "--e-step",
-            help="viterbi-em: parse by dynamic programming (exact), or with the linear program of Gormley & "
-            "Eisner 2013 (relaxed; slower, uniform start, needs highspy installed).",
-        ),
-    ] = EStep.exact
+    restarts: int = typer.Option(100, help="Number of restarts; the best is kept.", min=1)
+    start: Literal["uniform", "random", "harmonic"] | None = typer.Option(
+        None, help="Initialisation of each restart (harmonic for em, else uniform)."
+    )
+    smoothing: float | None = typer.Option(
+        None, help="Additive smoothing of the counts (0 for em, else 1).", min=0.0
+    )
+    e_step: Literal["exact", "relaxed"] = typer.Option(
+        "exact",
+        help="viterbi-em: parse by dynamic programming (exact), or with the linear program of Gormley & "
+        "Eisner 2013 (relaxed; slower, uniform start, needs highspy installed).",
+    )
 
 
 @dataclass(frozen=True)
 class GlobalSearch:
     """Options of the global search."""
 
-    method: Annotated[
-        SearchMethod,
-        typer.Option(
-            help="global: branch and bound over counts, or over parameters (theta, Gormley & Eisner 2013), "
-            "or one integer program (milp); theta and milp need highspy installed."
-        ),
-    ] = SearchMethod.counts
-    rlt: Annotated[
-        str,
-        typer.Option(
-            help="theta: products of constraints: Max.0k, Max.1k, Max.10k, Max.100k, Obj.Filter, All."
-        ),
-    ] = "Max.0k"
-    epsilon: Annotated[
-        float,
-        typer.Option(
-            help="global: stop when the result is provably within this fraction of the optimum.", min=0.0
-        ),
-    ] = 0.01
-    certificate: Annotated[
-        str | None,
-        typer.Option(help="global: write the proof here, for 'arcwise verify'.", show_default=False),
-    ] = None
-    checkpoint: Annotated[
-        str | None,
-        typer.Option(help="global: checkpoint file, to resume the search later.", show_default=False),
-    ] = None
-    resume: Annotated[
-        str | None, typer.Option(help="global: resume from this checkpoint.", show_default=False)
-    ] = None
-    blocks: Annotated[
-        int,
-        typer.Option(
-            help="global: bound a large corpus in blocks of this many sentences (needs --time-limit).", min=0
-        ),
-    ] = 0
-    estimate: Annotated[
-        int,
-        typer.Option(
-            help="global: do not search; estimate nodes and time with this many random walks.", min=0
-        ),
-    ] = 0
-    plot: Annotated[
-        str | None,
-        typer.Option(help="global: plot the bounds over time (.png, .svg, .pdf).", show_default=False),
-    ] = None
+    method: Literal["count", "theta", "milp"] = typer.Option(
+        "count",
+        help="global: branch and bound over counts, or over parameters (theta, Gormley & Eisner 2013), "
+        "or one integer program (milp); theta and milp need highspy installed.",
+    )
+    rlt: str = typer.Option(
+        "Max.0k", help="theta: products of constraints: Max.0k, Max.1k, Max.10k, Max.100k, Obj.Filter, All."
+    )
+    epsilon: float = typer.Option(
+        0.01, help="global: stop when the result is provably within this fraction of the optimum.", min=0.0
+    )
+    certificate: str | None = typer.Option(None, help="global: write the proof here, for 'arcwise verify'.")
+    checkpoint: str | None = typer.Option(None, help="global: checkpoint file, to resume the search later.")
+    resume: str | None = typer.Option(None, help="global: resume from this checkpoint.")
+    blocks: int = typer.Option(
+        0, help="global: bound a large corpus in blocks of this many sentences (needs --time-limit).", min=0
+    )
+    estimate: int = typer.Option(
+        0, help="global: do not search; estimate nodes and time with this many random walks.", min=0
+    )
+    plot: str | None = typer.Option(None, help="global: plot the bounds over time (.png, .svg, .pdf).")
 
 
 @dataclass(frozen=True, kw_only=True)
 class InduceArguments:
     """The options of ``arcwise induce``, in the order of its help."""
 
-    corpus: Annotated[
-        str,
-        typer.Argument(
-            help="CoNLL-U file. Learning uses only its tags; heads, if there are any, are used to score the "
-            "result.",
-            show_default=False,
-        ),
-    ]
-    tags: Annotated[TagColumn, typer.Option(help="Column with the tags.")] = TagColumn.upos
-    without_punctuation: Annotated[
-        bool,
-        typer.Option(
-            "--without-punctuation",
-            help="Ignore punctuation in learning, in --max-length, in the score, and later in 'arcwise "
-            "parse', which attaches it to the preceding word.",
-        ),
-    ] = False
-    max_length: Annotated[int, typer.Option(help="Maximum sentence length in words.", min=1)] = 10
-    sentences: Annotated[
-        int, typer.Option(help="Use only the first N of these sentences (0: all).", min=0)
-    ] = 0
-    learner: Annotated[
-        Algorithm,
-        typer.Option(
-            help="em: sum over all parses; viterbi-em: the best parse of each sentence; global: search for "
-            "the optimum."
-        ),
-    ] = Algorithm.viterbi_em
+    corpus: str = typer.Argument(
+        ...,
+        help="CoNLL-U file. Learning uses only its tags; heads, if there are any, are used to score the "
+        "result.",
+    )
+    tags: Literal["upos", "xpos"] = typer.Option("upos", help="Column with the tags.")
+    without_punctuation: bool = typer.Option(
+        False,
+        "--without-punctuation",
+        help="Ignore punctuation in learning, in --max-length, in the score, and later in 'arcwise "
+        "parse', which attaches it to the preceding word.",
+    )
+    max_length: int = typer.Option(10, help="Maximum sentence length in words.", min=1)
+    sentences: int = typer.Option(0, help="Use only the first N of these sentences (0: all).", min=0)
+    learner: Literal["em", "viterbi-em", "global"] = typer.Option(
+        "viterbi-em",
+        help="em: sum over all parses; viterbi-em: the best parse of each sentence; global: search for "
+        "the optimum.",
+    )
     climbing: HillClimbing
-    constrain: Annotated[
-        float,
-        typer.Option(help="Fraction of all arcs that must follow the rules (0: no rules).", min=0.0, max=1.0),
-    ] = 0.0
-    rules: Annotated[
-        str | None,
-        typer.Option(
-            help="File of rules 'HEAD CHILD CHILD …', one per line (default: the universal rules of Naseem "
-            "et al. 2010).",
-            show_default=False,
-        ),
-    ] = None
+    constrain: float = typer.Option(
+        0.0, help="Fraction of all arcs that must follow the rules (0: no rules).", min=0.0, max=1.0
+    )
+    rules: str | None = typer.Option(
+        None,
+        help="File of rules 'HEAD CHILD CHILD …', one per line (default: the universal rules of Naseem "
+        "et al. 2010).",
+    )
     search: GlobalSearch
-    time_limit: Annotated[
-        float | None,
-        typer.Option(help="Stop after this many seconds with the best result so far.", show_default=False),
-    ] = None
-    seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same result.")] = 0
-    threads: Annotated[int, typer.Option(help="Number of threads.", min=1)] = 1
-    workers: Annotated[
-        int,
-        typer.Option(
-            help="global: number of processes that search in parallel; one that dies costs seconds.", min=1
-        ),
-    ] = 1
-    engine: Annotated[
-        str,
-        typer.Option(
-            help="global: where workers run: local (processes on this machine) or ray (a cluster; needs ray "
-            "installed)."
-        ),
-    ] = "local"
-    address: Annotated[
-        str | None,
-        typer.Option(
-            help="Address of the cluster for --engine ray, if not this machine.", show_default=False
-        ),
-    ] = None
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", help="Write the corpus with the induced trees here.", show_default=False
-        ),
-    ] = None
-    model: Annotated[
-        str | None,
-        typer.Option(help="Write the grammar here (JSON), for 'arcwise parse --model'.", show_default=False),
-    ] = None
+    time_limit: float | None = typer.Option(
+        None, help="Stop after this many seconds with the best result so far."
+    )
+    seed: int = typer.Option(0, help="Random seed; the same seed gives the same result.")
+    threads: int = typer.Option(1, help="Number of threads.", min=1)
+    workers: int = typer.Option(
+        1, help="global: number of processes that search in parallel; one that dies costs seconds.", min=1
+    )
+    engine: str = typer.Option(
+        "local",
+        help="global: where workers run: local (processes on this machine) or ray (a cluster; needs ray "
+        "installed).",
+    )
+    address: str | None = typer.Option(
+        None, help="Address of the cluster for --engine ray, if not this machine."
+    )
+    output: str | None = typer.Option(
+        None, "--output", "-o", help="Write the corpus with the induced trees here."
+    )
+    model: str | None = typer.Option(None, help="Write the grammar here (JSON), for 'arcwise parse --model'.")
 
 
 @takes_options
@@ -242,13 +141,13 @@ def run(arguments: InduceArguments) -> None:
     from arcwise.optional import require
     from arcwise.treebanks import Treebank
 
-    is_global = arguments.learner is Algorithm.search
-    relaxed = arguments.climbing.e_step is EStep.relaxed
-    if relaxed or (is_global and arguments.search.method is not SearchMethod.counts):
+    is_global = arguments.learner == "global"
+    relaxed = arguments.climbing.e_step == "relaxed"
+    if relaxed or (is_global and arguments.search.method != "count"):
         require("highspy")  # before a large corpus is read
     treebank = Treebank.read(arguments.corpus)
     selection = Selection(
-        arguments.tags.value, arguments.max_length, arguments.sentences, arguments.without_punctuation
+        arguments.tags, arguments.max_length, arguments.sentences, arguments.without_punctuation
     )
     tags = selection.tags(treebank)
     without = ", without punctuation" if arguments.without_punctuation else ""
@@ -272,7 +171,7 @@ def run(arguments: InduceArguments) -> None:
         grammar, stopped = run_search(search, arguments.search.certificate, selection, arguments.search.plot)
     else:
         grammar = _climb(arguments, tags, constraint)
-    parser = DmvParser(grammar, arguments.tags.value, arguments.without_punctuation)
+    parser = DmvParser(grammar, arguments.tags, arguments.without_punctuation)
     _write(parser, treebank, arguments.threads, arguments.output, arguments.model, stopped=stopped)
 
 
@@ -284,7 +183,7 @@ def _search(arguments: InduceArguments, tags: TagSentences, constraint: ArcShare
     return Search(
         tags,
         constraint,
-        arguments.search.method.value,
+        arguments.search.method,
         arguments.search.rlt,
         arguments.search.epsilon,
         arguments.time_limit,
@@ -308,19 +207,17 @@ def _climb(arguments: InduceArguments, tags: TagSentences, constraint: ArcShare 
         "threads": arguments.threads,
         "time_limit": arguments.time_limit,
     }
-    if arguments.learner is Algorithm.em:
-        if climbing.e_step is not EStep.exact:
+    if arguments.learner == "em":
+        if climbing.e_step != "exact":
             raise typer.BadParameter("--e-step: works with viterbi-em, not with em")
         if constraint is not None:
             raise typer.BadParameter("--constrain: works with viterbi-em and global, not with em")
-        start = climbing.start or Initialisation.harmonic
-        result = em(tags, start=start.value, smoothing=climbing.smoothing or 0.0, **common)
+        result = em(tags, start=climbing.start or "harmonic", smoothing=climbing.smoothing or 0.0, **common)
     else:
-        start = climbing.start or Initialisation.uniform
         result = viterbi_em(
             tags,
-            start=start.value,
-            e_step=climbing.e_step.value,
+            start=climbing.start or "uniform",
+            e_step=climbing.e_step,
             smoothing=1.0 if climbing.smoothing is None else climbing.smoothing,
             constraint=constraint,
             **common,

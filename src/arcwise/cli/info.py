@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -20,14 +20,11 @@ _DETAILS = ("history", "folds", "calibration", "cells", "features", "collision_r
 
 
 def run(
-    model: Annotated[str, typer.Argument(help="Model file from 'arcwise train', or en.")],
-    everything: Annotated[
-        bool,
-        typer.Option(
-            "--all", help="Also show all options, the feature templates, and the scores of each epoch."
-        ),
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    model: str = typer.Argument(..., help="Model file from 'arcwise train', or en."),
+    everything: bool = typer.Option(
+        False, "--all", help="Also show all options, the feature templates, and the scores of each epoch."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print everything as JSON."),
 ) -> None:
     """Describe a model: training data, options, scores on development data, size.
 

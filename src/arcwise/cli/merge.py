@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from arcwise.cli._support.files import Files
@@ -12,18 +10,16 @@ FILES = Files(reads=("base", "mine", "theirs"), writes=("output",))
 
 
 def run(
-    base: Annotated[str, typer.Argument(help="CoNLL-U file that both started from.", show_default=False)],
-    mine: Annotated[str, typer.Argument(help="File with my changes.", show_default=False)],
-    theirs: Annotated[str, typer.Argument(help="File with their changes.", show_default=False)],
-    output: Annotated[str, typer.Option("--output", "-o", help="Merged file (- for standard output).")] = "-",
-    git: Annotated[
-        bool,
-        typer.Option(
-            "--git",
-            help="Run as a git merge driver, 'arcwise merge --git %O %A %B': the result replaces MINE, and "
-            "files may be empty.",
-        ),
-    ] = False,
+    base: str = typer.Argument(..., help="CoNLL-U file that both started from."),
+    mine: str = typer.Argument(..., help="File with my changes."),
+    theirs: str = typer.Argument(..., help="File with their changes."),
+    output: str = typer.Option("-", "--output", "-o", help="Merged file (- for standard output)."),
+    git: bool = typer.Option(
+        False,
+        "--git",
+        help="Run as a git merge driver, 'arcwise merge --git %O %A %B': the result replaces MINE, and "
+        "files may be empty.",
+    ),
 ) -> None:
     """Merge two versions of a treebank by sentence, word and column.
 
@@ -32,7 +28,7 @@ def run(
     and a comment records theirs: '# conflict = 3 head theirs=5'. Nothing is lost. Conflicts are listed on
     standard error. The exit status is 1 if there are any, else 0.
     """
-    from arcwise.cli._support.versions import read_version
+    from arcwise.cli._support.files import read_version
     from arcwise.errors import InputError
     from arcwise.treebanks import open_output
     from arcwise.treebanks.files import check_output

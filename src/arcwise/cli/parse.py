@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -66,40 +66,29 @@ def _is_list(word: str | None) -> bool:
 class DecodingArguments:
     """The options of ``ParseOptions``."""
 
-    decode: Annotated[str | None, from_declaration(ParseOptions, "decode")] = None
-    projective: Annotated[
-        bool | None, from_declaration(ParseOptions, "projective", "--projective/--non-projective")
-    ] = None
-    single_root: Annotated[
-        bool | None, from_declaration(ParseOptions, "single_root", "--single-root/--multi-root")
-    ] = None
-    k_best: Annotated[int, from_declaration(ParseOptions, "k_best", "--k-best", default=True)] = 1
-    confidence: Annotated[bool, from_declaration(ParseOptions, "confidence", "--confidence")] = False
-    keep: Annotated[
-        str | None,
-        typer.Option(
-            "--keep",
-            metavar="[COLUMNS]",
-            help="Keep the annotation in the input: every value that is not _, in all columns or in those "
-            "listed, separated "
-            f"by commas. The rest is tagged and parsed consistently with it. [each "
-            f"{declared(ParseOptions)['keep'].values}]",
-            show_default=False,
-        ),
-    ] = None
-    keep_heads: Annotated[
-        bool,
-        from_declaration(ParseOptions, "keep_heads", "--keep-heads", text="Short for --keep head,deprel."),
-    ] = False
-    misc_constraints: Annotated[
-        bool, from_declaration(ParseOptions, "misc_constraints", "--misc-constraints")
-    ] = False
-    alternatives: Annotated[int, from_declaration(ParseOptions, "alternatives")] = 0
-    beam: Annotated[int | None, from_declaration(ParseOptions, "beam")] = None
-    max_words: Annotated[int, from_declaration(ParseOptions, "max_words", default=True)] = (
-        ParseOptions.max_words
+    decode: str | None = from_declaration(ParseOptions, "decode")
+    projective: bool | None = from_declaration(ParseOptions, "projective", "--projective/--non-projective")
+    single_root: bool | None = from_declaration(ParseOptions, "single_root", "--single-root/--multi-root")
+    k_best: int = from_declaration(ParseOptions, "k_best", default=True, value=1)
+    confidence: bool = from_declaration(ParseOptions, "confidence", "--confidence", value=False)
+    keep: str | None = typer.Option(
+        None,
+        metavar="[COLUMNS]",
+        help="Keep the annotation in the input: every value that is not _, in all columns or in those "
+        "listed, separated "
+        f"by commas. The rest is tagged and parsed consistently with it. [each "
+        f"{declared(ParseOptions)['keep'].values}]",
     )
-    device: Annotated[str | None, from_declaration(ParseOptions, "device")] = None
+    keep_heads: bool = from_declaration(
+        ParseOptions, "keep_heads", "--keep-heads", text="Short for --keep head,deprel.", value=False
+    )
+    misc_constraints: bool = from_declaration(
+        ParseOptions, "misc_constraints", "--misc-constraints", value=False
+    )
+    alternatives: int = from_declaration(ParseOptions, "alternatives", value=0)
+    beam: int | None = from_declaration(ParseOptions, "beam")
+    max_words: int = from_declaration(ParseOptions, "max_words", default=True, value=ParseOptions.max_words)
+    device: str | None = from_declaration(ParseOptions, "device")
 
     def parse_options(self) -> ParseOptions:
         """The same, checked."""
@@ -110,67 +99,48 @@ class DecodingArguments:
 class ParseArguments:
     """The options of ``arcwise parse``, in the order of its help."""
 
-    inputs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Text or CoNLL-U files (.gz, .xz), folders of them, or - for standard input (the default).",
-            show_default=False,
-        ),
-    ] = None
-    model: Annotated[
-        str,
-        typer.Option("--model", help="A model that comes with arcwise (en), or a file from 'arcwise train'."),
-    ] = "en"
-    text: Annotated[
-        str | None, typer.Option("--text", help="Text to parse, instead of files.", show_default=False)
-    ] = None
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Output file; - is standard output. For folders, or with a trailing slash (DIR/): a folder "
-            "with one file per input.",
-        ),
-    ] = "-"
-    show: Annotated[
-        bool, typer.Option("--show", help="Draw the trees in the terminal instead of writing CoNLL-U.")
-    ] = False
-    html: Annotated[
-        str | None,
-        typer.Option(
-            help="Write the trees to this file as an HTML page instead of CoNLL-U, with confidences and, "
-            "when you point at an arc, its alternatives.",
-            show_default=False,
-        ),
-    ] = None
-    input_format: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            help="Input format: text; lines (text, one sentence per line); tokens (one sentence per line, "
-            "words separated by spaces); conllu; json (one object per line, with a text or with words); or "
-            "auto to detect it.",
-        ),
-    ] = "auto"
-    immediate: Annotated[
-        bool,
-        typer.Option(
-            "--immediate",
-            help="Parse standard input as it arrives and write each tree as soon as its sentence is "
-            "complete: at a blank line (text, conllu) or at the end of the line. [default: when the input "
-            "pauses]",
-        ),
-    ] = False
-    errors: Annotated[
-        str,
-        typer.Option(help="Invalid UTF-8: strict stops with an error, replace substitutes the characters."),
-    ] = "strict"
-    decoding: DecodingArguments
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="For folders: overwrite existing files.")] = (
-        False
+    inputs: list[str] | None = typer.Argument(
+        None, help="Text or CoNLL-U files (.gz, .xz), folders of them, or - for standard input (the default)."
     )
-    threads: Annotated[int, typer.Option(min=1, help="Number of threads; does not affect the result.")] = 1
+    model: str = typer.Option(
+        "en", help="A model that comes with arcwise (en), or a file from 'arcwise train'."
+    )
+    text: str | None = typer.Option(None, help="Text to parse, instead of files.")
+    output: str = typer.Option(
+        "-",
+        "--output",
+        "-o",
+        help="Output file; - is standard output. For folders, or with a trailing slash (DIR/): a folder "
+        "with one file per input.",
+    )
+    show: bool = typer.Option(
+        False, "--show", help="Draw the trees in the terminal instead of writing CoNLL-U."
+    )
+    html: str | None = typer.Option(
+        None,
+        help="Write the trees to this file as an HTML page instead of CoNLL-U, with confidences and, "
+        "when you point at an arc, its alternatives.",
+    )
+    input_format: str = typer.Option(
+        "auto",
+        "--format",
+        help="Input format: text; lines (text, one sentence per line); tokens (one sentence per line, "
+        "words separated by spaces); conllu; json (one object per line, with a text or with words); or "
+        "auto to detect it.",
+    )
+    immediate: bool = typer.Option(
+        False,
+        "--immediate",
+        help="Parse standard input as it arrives and write each tree as soon as its sentence is "
+        "complete: at a blank line (text, conllu) or at the end of the line. [default: when the input "
+        "pauses]",
+    )
+    errors: str = typer.Option(
+        "strict", help="Invalid UTF-8: strict stops with an error, replace substitutes the characters."
+    )
+    decoding: DecodingArguments
+    overwrite: bool = typer.Option(False, "--overwrite", help="For folders: overwrite existing files.")
+    threads: int = typer.Option(1, min=1, help="Number of threads; does not affect the result.")
     corpus_arguments: CorpusArguments
 
     def check(self) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from arcwise.cli._support.files import Files
@@ -12,11 +10,9 @@ FILES = Files(reads=("file",), writes=("output",))
 
 
 def run(
-    file: Annotated[
-        str, typer.Argument(help="CoNLL-U file (.gz, .xz, - for standard input).", show_default=False)
-    ],
-    output: Annotated[str, typer.Option("--output", "-o", help="Output file (- for standard output).")] = "-",
-    threads: Annotated[int, typer.Option(help="Number of threads.")] = 1,
+    file: str = typer.Argument(..., help="CoNLL-U file (.gz, .xz, - for standard input)."),
+    output: str = typer.Option("-", "--output", "-o", help="Output file (- for standard output)."),
+    threads: int = typer.Option(1, help="Number of threads."),
 ) -> None:
     """Replace every tree with crossing arcs by the nearest projective tree.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from arcwise.cli._support.files import Files
@@ -12,40 +10,29 @@ FILES = Files(reads=("files",), writes=("output",))
 
 
 def run(
-    query: Annotated[
-        str, typer.Argument(help="Query, in single quotes: 'upos=VERB > nsubj'.", show_default=False)
-    ],
-    files: Annotated[
-        list[str], typer.Argument(help="CoNLL-U files (.gz, .xz, - for standard input).", show_default=False)
-    ],
-    count: Annotated[bool, typer.Option("--count", help="Print only the number of hits.")] = False,
-    conllu: Annotated[
-        bool, typer.Option("--conllu", help="Write the sentences with a hit, each once and unchanged.")
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print hits, counts or a table as JSON.")] = False,
-    table: Annotated[
-        str | None,
-        typer.Option(
-            help="Frequency table of values among the hits: properties such as 2.lemma or upos,2.deprel.",
-            show_default=False,
-        ),
-    ] = None,
-    max_hits: Annotated[int, typer.Option(help="Stop after this many hits; 0 shows all.", min=0)] = 0,
-    changes: Annotated[
-        str | None,
-        typer.Option(
-            "--set",
-            help="Edit the hits of one file: '2.deprel=obl; feats.Case=Nom'. The whole treebank is written "
-            "to --output.",
-            show_default=False,
-        ),
-    ] = None,
-    preview: Annotated[
-        bool, typer.Option("--preview", help="With --set: show the changes without writing anything.")
-    ] = False,
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="Output file of --set and --conllu (- for standard output).")
-    ] = "-",
+    query: str = typer.Argument(..., help="Query, in single quotes: 'upos=VERB > nsubj'."),
+    files: list[str] = typer.Argument(..., help="CoNLL-U files (.gz, .xz, - for standard input)."),
+    count: bool = typer.Option(False, "--count", help="Print only the number of hits."),
+    conllu: bool = typer.Option(
+        False, "--conllu", help="Write the sentences with a hit, each once and unchanged."
+    ),
+    json: bool = typer.Option(False, "--json", help="Print hits, counts or a table as JSON."),
+    table: str | None = typer.Option(
+        None, help="Frequency table of values among the hits: properties such as 2.lemma or upos,2.deprel."
+    ),
+    max_hits: int = typer.Option(0, help="Stop after this many hits; 0 shows all.", min=0),
+    changes: str | None = typer.Option(
+        None,
+        "--set",
+        help="Edit the hits of one file: '2.deprel=obl; feats.Case=Nom'. The whole treebank is written "
+        "to --output.",
+    ),
+    preview: bool = typer.Option(
+        False, "--preview", help="With --set: show the changes without writing anything."
+    ),
+    output: str = typer.Option(
+        "-", "--output", "-o", help="Output file of --set and --conllu (- for standard output)."
+    ),
 ) -> None:
     """Find words and trees with a query.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Annotated
 
 import typer
 
@@ -15,51 +14,35 @@ FILES = Files(may_read=("model",))
 
 
 def run(
-    model: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="NAME=MODEL",
-            help="Model and its name in requests: a file, or a model that comes with arcwise (en); NAME "
-            "defaults to the name of the file. May be repeated; the first is the default of requests. "
-            "[default: en]",
-            show_default=False,
-        ),
-    ] = None,
-    host: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Address to listen on; 0.0.0.0 accepts connections from other machines.",
-        ),
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port; 0 picks a free one.", min=0, max=65535)] = 8080,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            help="Number of worker processes. [default: one per core]",
-            min=1,
-            max=1024,
-            show_default=False,
-        ),
-    ] = None,
-    max_body: Annotated[int, from_declaration(Limits, "max_body", default=True)] = Limits.max_body,
-    max_words: Annotated[int, from_declaration(Limits, "max_words", default=True)] = Limits.max_words,
-    max_seconds: Annotated[float, from_declaration(Limits, "max_seconds", default=True)] = Limits.max_seconds,
-    queue: Annotated[int, from_declaration(Limits, "queue", default=True)] = Limits.queue,
-    idle_seconds: Annotated[
-        float, from_declaration(Limits, "idle_seconds", default=True)
-    ] = Limits.idle_seconds,
-    allow_origin: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ORIGIN",
-            help="Allow pages of this origin (* for all) to call the service from a browser (CORS). "
-            "[default: only its own page]",
-            show_default=False,
-        ),
-    ] = None,
+    model: list[str] | None = typer.Option(
+        None,
+        "--model",
+        "-m",
+        metavar="NAME=MODEL",
+        help="Model and its name in requests: a file, or a model that comes with arcwise (en); NAME "
+        "defaults to the name of the file. May be repeated; the first is the default of requests. "
+        "[default: en]",
+    ),
+    host: str = typer.Option(
+        "127.0.0.1",
+        metavar="ADDRESS",
+        help="Address to listen on; 0.0.0.0 accepts connections from other machines.",
+    ),
+    port: int = typer.Option(8080, help="Port; 0 picks a free one.", min=0, max=65535),
+    workers: int | None = typer.Option(
+        None, help="Number of worker processes. [default: one per core]", min=1, max=1024
+    ),
+    max_body: int = from_declaration(Limits, "max_body", default=True, value=Limits.max_body),
+    max_words: int = from_declaration(Limits, "max_words", default=True, value=Limits.max_words),
+    max_seconds: float = from_declaration(Limits, "max_seconds", default=True, value=Limits.max_seconds),
+    queue: int = from_declaration(Limits, "queue", default=True, value=Limits.queue),
+    idle_seconds: float = from_declaration(Limits, "idle_seconds", default=True, value=Limits.idle_seconds),
+    allow_origin: str | None = typer.Option(
+        None,
+        metavar="ORIGIN",
+        help="Allow pages of this origin (* for all) to call the service from a browser (CORS). "
+        "[default: only its own page]",
+    ),
 ) -> None:
     """Serve models over HTTP: a web page and two APIs.
 
@@ -71,7 +54,7 @@ def run(
     from arcwise.web.server import require_web
 
     require_web("prometheus_client")
-    from arcwise.distributed.cores import cores
+    from arcwise.engine.processes import cores
     from arcwise.memory import mmap_large_allocations
     from arcwise.web.serve_models import Models
     from arcwise.web.serve_service import run_service

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from arcwise.cli._support.files import Files
-from arcwise.cli._support.output import Color, wants_color
+from arcwise.cli._support.output import COLOR, wants_color
 
 if TYPE_CHECKING:
     from arcwise.treebanks import Sentence
@@ -17,34 +17,19 @@ FILES = Files(reads=("file",), writes=("svg", "png", "pdf", "html"))
 
 
 def run(
-    file: Annotated[str, typer.Argument(help="CoNLL-U file (- for standard input).", show_default=False)],
-    sentence: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--sentence",
-            "-s",
-            help="Sentences: a number from 1, a range such as 1-5 or 20-, a sent_id (id:NAME if it looks "
-            "like a number), or all. May be repeated. [default: the first sentence; with --html all]",
-            show_default=False,
-        ),
-    ] = None,
-    svg: Annotated[
-        str | None,
-        typer.Option(help="Draw one sentence as SVG to this file.", show_default=False),
-    ] = None,
-    png: Annotated[
-        str | None,
-        typer.Option(help="Draw one sentence as PNG, for slides (needs cairosvg).", show_default=False),
-    ] = None,
-    pdf: Annotated[
-        str | None,
-        typer.Option(help="Draw one sentence as PDF, for LaTeX (needs cairosvg).", show_default=False),
-    ] = None,
-    html: Annotated[
-        str | None,
-        typer.Option(help="Write the sentences to this file as an HTML page.", show_default=False),
-    ] = None,
-    color: Color = None,
+    file: str = typer.Argument(..., help="CoNLL-U file (- for standard input)."),
+    sentence: list[str] | None = typer.Option(
+        None,
+        "--sentence",
+        "-s",
+        help="Sentences: a number from 1, a range such as 1-5 or 20-, a sent_id (id:NAME if it looks "
+        "like a number), or all. May be repeated. [default: the first sentence; with --html all]",
+    ),
+    svg: str | None = typer.Option(None, help="Draw one sentence as SVG to this file."),
+    png: str | None = typer.Option(None, help="Draw one sentence as PNG, for slides (needs cairosvg)."),
+    pdf: str | None = typer.Option(None, help="Draw one sentence as PDF, for LaTeX (needs cairosvg)."),
+    html: str | None = typer.Option(None, help="Write the sentences to this file as an HTML page."),
+    color: bool | None = COLOR,
 ) -> None:
     """Draw trees: in the terminal, as a picture (SVG, PNG, PDF), or as a self-contained HTML page.
 
@@ -52,7 +37,7 @@ def run(
     are magenta.
     """
     from arcwise.errors import InputError
-    from arcwise.visual.pictures import check_picture
+    from arcwise.visual.svg import check_picture
 
     pictures = {kind: path for kind, path in (("svg", svg), ("png", png), ("pdf", pdf)) if path is not None}
     for kind, path in {**pictures, **({} if html is None else {"html": html})}.items():
@@ -73,7 +58,7 @@ def run(
 def print_trees(sentences: Iterable[tuple[int, Sentence]], *, color: bool) -> None:
     """Draw sentences in the terminal, each under its number and text, arcs coloured by confidence."""
     from arcwise.trees import draw
-    from arcwise.trees.text_width import printable
+    from arcwise.trees.draw import printable
 
     for at, (number, sentence) in enumerate(sentences):
         name = f"{number} ({sentence.sent_id})" if sentence.sent_id else str(number)
@@ -93,7 +78,7 @@ def print_trees(sentences: Iterable[tuple[int, Sentence]], *, color: bool) -> No
 
 def _write_pictures(sentence: Sentence, pictures: Mapping[str, str]) -> None:
     from arcwise.visual import svg
-    from arcwise.visual.pictures import write_picture
+    from arcwise.visual.svg import write_picture
 
     drawn = svg(sentence)
     for kind, path in pictures.items():

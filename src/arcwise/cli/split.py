@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -13,22 +13,14 @@ FILES = Files(reads=("file",), folders=("folder",))
 
 
 def run(
-    file: Annotated[str, typer.Argument(help="CoNLL-U file to split.", show_default=False)],
-    folder: Annotated[
-        str, typer.Argument(help="Output folder; each part is written to NAME.conllu.", show_default=False)
-    ],
-    parts: Annotated[
-        str, typer.Option(help="Names and proportions of the parts.")
-    ] = "train=80,dev=10,test=10",
-    by: Annotated[
-        str,
-        typer.Option(help="Unit that is not split: sentence, or document (from one '# newdoc' to the next)."),
-    ] = "sentence",
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Random seed for sampling. [default: parts in file order]", show_default=False),
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Overwrite existing files.")] = False,
+    file: str = typer.Argument(..., help="CoNLL-U file to split."),
+    folder: str = typer.Argument(..., help="Output folder; each part is written to NAME.conllu."),
+    parts: str = typer.Option("train=80,dev=10,test=10", help="Names and proportions of the parts."),
+    by: str = typer.Option(
+        "sentence", help="Unit that is not split: sentence, or document (from one '# newdoc' to the next)."
+    ),
+    seed: int | None = typer.Option(None, help="Random seed for sampling. [default: parts in file order]"),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Overwrite existing files."),
 ) -> None:
     """Split a treebank into parts such as train, dev and test.
 

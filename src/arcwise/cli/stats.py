@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -17,19 +17,13 @@ FILES = Files(reads=("files",), plots=("plot",))
 
 
 def run(
-    files: Annotated[
-        list[str], typer.Argument(help="CoNLL-U files (.gz, .xz, - for standard input).", show_default=False)
-    ],
-    json: Annotated[
-        bool, typer.Option("--json", help="Print JSON, with counts of every label, tag and length.")
-    ] = False,
-    plot: Annotated[
-        str | None,
-        typer.Option(
-            help="Also plot lengths, depths, gap degrees and labels to this .png, .svg or .pdf file.",
-            show_default=False,
-        ),
-    ] = None,
+    files: list[str] = typer.Argument(..., help="CoNLL-U files (.gz, .xz, - for standard input)."),
+    json: bool = typer.Option(
+        False, "--json", help="Print JSON, with counts of every label, tag and length."
+    ),
+    plot: str | None = typer.Option(
+        None, help="Also plot lengths, depths, gap degrees and labels to this .png, .svg or .pdf file."
+    ),
 ) -> None:
     """Print statistics of treebanks, one column per file.
 

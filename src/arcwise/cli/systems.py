@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from arcwise.cli._support.files import Files
@@ -12,15 +10,11 @@ FILES = Files(may_read=("system",))
 
 
 def run(
-    system: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--system",
-            help="Show only this system: a name, a name with parameters such as 'bounded(K=4,D=3)', or a "
-            ".toml file; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
+    system: list[str] | None = typer.Option(
+        None,
+        help="Show only this system: a name, a name with parameters such as 'bounded(K=4,D=3)', or a "
+        ".toml file; may be repeated.",
+    ),
 ) -> None:
     """List transition systems with their parameters and properties.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -16,28 +16,17 @@ FILES = Files(may_read=("sentence", "model"), writes=("html",))
 
 
 def run(
-    sentence: Annotated[
-        str,
-        typer.Argument(
-            help="Words separated by spaces, each with its tag if the model uses tags: 'The/DET cat/NOUN'; "
-            "or a CoNLL-U file.",
-            show_default=False,
-        ),
-    ],
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            help="Transition-based model: a file, or the name of a model that comes with arcwise.",
-            show_default=False,
-        ),
-    ],
-    number: Annotated[int, typer.Option(min=1, help="Number of the sentence in the file, from 1.")] = 1,
-    moves: Annotated[int, typer.Option(min=1, help="Number of transitions to show at each step.")] = 8,
-    html: Annotated[
-        str | None,
-        typer.Option("--html", help="Write an interactive HTML page to this file.", show_default=False),
-    ] = None,
+    sentence: str = typer.Argument(
+        ...,
+        help="Words separated by spaces, each with its tag if the model uses tags: 'The/DET cat/NOUN'; "
+        "or a CoNLL-U file.",
+    ),
+    model: str = typer.Option(
+        ..., help="Transition-based model: a file, or the name of a model that comes with arcwise."
+    ),
+    number: int = typer.Option(1, min=1, help="Number of the sentence in the file, from 1."),
+    moves: int = typer.Option(8, min=1, help="Number of transitions to show at each step."),
+    html: str | None = typer.Option(None, help="Write an interactive HTML page to this file."),
 ) -> None:
     """Show a derivation step by step: operative tokens (active ones in brackets), remaining input, and
     transitions with scores.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -43,239 +43,166 @@ FILES = Files(
 class ConfigArguments:
     """Options that override those of the TOML file; which of them a parser reads depends on its kind."""
 
-    trainer: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Graph-based: one of {', '.join(TRAINERS)}. Transition-based: one of "
-            f"{_TRANSITION_TRAINERS}."
-        ),
-    ] = None
-    epochs: Annotated[int | None, from_declaration(TransitionConfig, "epochs")] = None
-    projective: Annotated[
-        bool | None,
-        from_declaration(
-            GraphConfig,
-            "projective",
-            "--projective/--non-projective",
-            text="Graph-based: whether to forbid crossing arcs.",
-        ),
-    ] = None
-    single_root: Annotated[
-        bool | None, from_declaration(ParseOptions, "single_root", "--single-root/--multi-root")
-    ] = None
-    labelled: Annotated[bool | None, from_declaration(GraphConfig, "labelled", "--labelled/--unlabelled")] = (
-        None
+    trainer: str | None = typer.Option(
+        None,
+        help=f"Graph-based: one of {', '.join(TRAINERS)}. Transition-based: one of {_TRANSITION_TRAINERS}.",
     )
-    system: Annotated[
-        str | None,
-        typer.Option(
-            help="Transition system: a name such as arc-eager, a name with parameters such as "
-            "'bounded(K=4,D=3)', or a .toml file; 'arcwise systems' lists them."
-        ),
-    ] = None
-    beam: Annotated[
-        int | None, from_declaration(TransitionConfig, "beam", text="Transition-based: beam size.")
-    ] = None
-    update: Annotated[
-        str | None,
-        from_declaration(
-            TransitionConfig, "update", text="Transition-based: the step at which a wrong beam is corrected."
-        ),
-    ] = None
-    unreachable: Annotated[
-        str | None,
-        from_declaration(
-            TransitionConfig,
-            "unreachable",
-            text="Transition-based: how to handle trees the system cannot build.",
-        ),
-    ] = None
-    feature_column: Annotated[
-        list[str] | None,
-        from_declaration(
-            GraphConfig,
-            "feature_columns",
-            text="Graph-based: an additional column to use in features, e.g. MISC:Cluster; may be repeated.",
-        ),
-    ] = None
-    size: Annotated[str | None, from_declaration(NeuralConfig, "size", text="Neural: network size.")] = None
-    objective: Annotated[
-        str | None, from_declaration(NeuralConfig, "objective", text="Neural: training objective.")
-    ] = None
-    ensemble: Annotated[
-        int | None,
-        from_declaration(
-            NeuralConfig, "ensemble", text="Neural: number of networks to train; their scores are averaged."
-        ),
-    ] = None
-    device: Annotated[
-        str | None,
-        from_declaration(
-            NeuralConfig, "device", text="Neural: device to train on; auto uses a GPU if there is one."
-        ),
-    ] = None
-    encoder: Annotated[
-        str | None,
-        from_declaration(
-            NeuralConfig,
-            "encoder",
-            text="Neural: fine-tune the transformer in this folder instead of training embeddings and LSTMs.",
-        ),
-    ] = None
+    epochs: int | None = from_declaration(TransitionConfig, "epochs")
+    projective: bool | None = from_declaration(
+        GraphConfig,
+        "projective",
+        "--projective/--non-projective",
+        text="Graph-based: whether to forbid crossing arcs.",
+    )
+    single_root: bool | None = from_declaration(ParseOptions, "single_root", "--single-root/--multi-root")
+    labelled: bool | None = from_declaration(GraphConfig, "labelled", "--labelled/--unlabelled")
+    system: str | None = typer.Option(
+        None,
+        help="Transition system: a name such as arc-eager, a name with parameters such as "
+        "'bounded(K=4,D=3)', or a .toml file; 'arcwise systems' lists them.",
+    )
+    beam: int | None = from_declaration(TransitionConfig, "beam", text="Transition-based: beam size.")
+    update: str | None = from_declaration(
+        TransitionConfig, "update", text="Transition-based: the step at which a wrong beam is corrected."
+    )
+    unreachable: str | None = from_declaration(
+        TransitionConfig, "unreachable", text="Transition-based: how to handle trees the system cannot build."
+    )
+    features: str | None = from_declaration(
+        GraphConfig, "features", text="Graph-based: feature set, arcwise's own or that of a paper."
+    )
+    feature_column: list[str] | None = from_declaration(
+        GraphConfig,
+        "feature_columns",
+        text="Graph-based: an additional column to use in features, e.g. MISC:Cluster; may be repeated.",
+    )
+    size: str | None = from_declaration(NeuralConfig, "size", text="Neural: network size.")
+    objective: str | None = from_declaration(NeuralConfig, "objective", text="Neural: training objective.")
+    ensemble: int | None = from_declaration(
+        NeuralConfig, "ensemble", text="Neural: number of networks to train; their scores are averaged."
+    )
+    device: str | None = from_declaration(
+        NeuralConfig, "device", text="Neural: device to train on; auto uses a GPU if there is one."
+    )
+    encoder: str | None = from_declaration(
+        NeuralConfig,
+        "encoder",
+        text="Neural: fine-tune the transformer in this folder instead of training embeddings and LSTMs.",
+    )
 
 
 @dataclass(frozen=True)
 class TeacherArguments:
     """Knowledge distillation."""
 
-    teacher: Annotated[
-        str | None,
-        typer.Option(
-            help="Distillation: a model with tree probabilities, e.g. a neural ensemble, to learn from "
-            "besides the treebank.",
-            show_default=False,
-        ),
-    ] = None
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="With --teacher: unannotated text to learn from; CoNLL-U with words and tags, or raw text "
-            "if the teacher is a pipeline; may be repeated.",
-            show_default=False,
-            metavar="FILE",
-        ),
-    ] = None
-    gold_share: Annotated[
-        float | None,
-        from_declaration(
-            DistillationConfig,
-            "gold_share",
-            text="With --teacher: weight of the gold tree in the targets of a treebank sentence; the "
-            "teacher's distribution has the rest.",
-            default=True,
-        ),
-    ] = None
-    text_weight: Annotated[
-        float | None,
-        from_declaration(
-            DistillationConfig,
-            "text_weight",
-            text="With --text: loss weight of a text sentence relative to a treebank sentence.",
-            default=True,
-        ),
-    ] = None
-    teacher_folds: Annotated[
-        int | None,
-        from_declaration(
-            DistillationConfig,
-            "teacher_folds",
-            text="With --teacher: cross-fit the teacher in N folds of the treebank, so that it labels only "
-            "sentences it was not trained on (0 uses the teacher as it is).",
-            default=True,
-        ),
-    ] = None
+    teacher: str | None = typer.Option(
+        None,
+        help="Distillation: a model with tree probabilities, e.g. a neural ensemble, to learn from "
+        "besides the treebank.",
+    )
+    text: list[str] | None = typer.Option(
+        None,
+        help="With --teacher: unannotated text to learn from; CoNLL-U with words and tags, or raw text "
+        "if the teacher is a pipeline; may be repeated.",
+        metavar="FILE",
+    )
+    gold_share: float | None = from_declaration(
+        DistillationConfig,
+        "gold_share",
+        text="With --teacher: weight of the gold tree in the targets of a treebank sentence; the "
+        "teacher's distribution has the rest.",
+        default=True,
+    )
+    text_weight: float | None = from_declaration(
+        DistillationConfig,
+        "text_weight",
+        text="With --text: loss weight of a text sentence relative to a treebank sentence.",
+        default=True,
+    )
+    teacher_folds: int | None = from_declaration(
+        DistillationConfig,
+        "teacher_folds",
+        text="With --teacher: cross-fit the teacher in N folds of the treebank, so that it labels only "
+        "sentences it was not trained on (0 uses the teacher as it is).",
+        default=True,
+    )
 
 
 @dataclass(frozen=True)
 class WorkerArguments:
     """Parallel training."""
 
-    workers: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Number of training processes. They share each epoch (the model then depends on N), values "
-            "of C, folds, the taggers of --jackknife or the networks of --ensemble.",
-        ),
-    ] = 1
-    engine: Annotated[
-        str, typer.Option(help="Where workers run: local (processes on this machine) or ray (a Ray cluster).")
-    ] = "local"
-    address: Annotated[
-        str | None,
-        typer.Option(
-            help="With --engine ray: address of the cluster, e.g. auto or 10.0.0.1:6379. [default: "
-            "RAY_ADDRESS, or Ray on this machine]",
-            show_default=False,
-        ),
-    ] = None
+    workers: int = typer.Option(
+        1,
+        min=1,
+        help="Number of training processes. They share each epoch (the model then depends on N), values "
+        "of C, folds, the taggers of --jackknife or the networks of --ensemble.",
+    )
+    engine: str = typer.Option(
+        "local", help="Where workers run: local (processes on this machine) or ray (a Ray cluster)."
+    )
+    address: str | None = typer.Option(
+        None,
+        help="With --engine ray: address of the cluster, e.g. auto or 10.0.0.1:6379. [default: "
+        "RAY_ADDRESS, or Ray on this machine]",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainArguments:
     """The options of ``arcwise train``, in the order of its help."""
 
-    train: Annotated[str, typer.Option("--train", help="Training treebank (CoNLL-U; .gz, .xz).")]
-    model: Annotated[str, typer.Option("--model", help="Model file to write.")]
-    dev: Annotated[
-        str | None,
-        typer.Option(
-            help="Development data for model selection and calibration: a treebank; 5fold (or any number), "
-            "cross-validation on the training data; or none. [default: 5fold for 10 to 1,000 sentences, "
-            "else none]",
-            show_default=False,
-        ),
-    ] = None
-    parser: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Kind of parser: {' or '.join(trainable())}. [default: graph, or the kind in the TOML "
-            f"file of a pipeline]",
-            show_default=False,
-        ),
-    ] = None
-    pipeline: Annotated[
-        bool,
-        typer.Option(
-            "--pipeline",
-            help="Train a pipeline from raw text to trees: tokenizer, tagger and parser in one model file.",
-        ),
-    ] = False
-    jackknife: Annotated[
-        int | None,
-        from_declaration(
-            PipelineConfig,
-            "jackknife",
-            text="With --pipeline: train the parser on tags predicted by N-fold jackknifing; 0 uses the "
-            "gold tags.",
-            default=True,
-        ),
-    ] = None
-    note: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="With --pipeline: KEY=VALUE to store in the model and show in 'arcwise info', e.g. "
-            "licence=…; may be repeated.",
-            show_default=False,
-        ),
-    ] = None
-    config: Annotated[
-        str | None, typer.Option(help="TOML file with options; options on the command line take precedence.")
-    ] = None
+    train: str = typer.Option(..., help="Training treebank (CoNLL-U; .gz, .xz).")
+    model: str = typer.Option(..., help="Model file to write.")
+    dev: str | None = typer.Option(
+        None,
+        help="Development data for model selection and calibration: a treebank; 5fold (or any number), "
+        "cross-validation on the training data; or none. [default: 5fold for 10 to 1,000 sentences, "
+        "else none]",
+    )
+    parser: str | None = typer.Option(
+        None,
+        help=f"Kind of parser: {' or '.join(trainable())}. [default: graph, or the kind in the TOML "
+        f"file of a pipeline]",
+    )
+    pipeline: bool = typer.Option(
+        False,
+        "--pipeline",
+        help="Train a pipeline from raw text to trees: tokenizer, tagger and parser in one model file.",
+    )
+    jackknife: int | None = from_declaration(
+        PipelineConfig,
+        "jackknife",
+        text="With --pipeline: train the parser on tags predicted by N-fold jackknifing; 0 uses the "
+        "gold tags.",
+        default=True,
+    )
+    note: list[str] | None = typer.Option(
+        None,
+        help="With --pipeline: KEY=VALUE to store in the model and show in 'arcwise info', e.g. "
+        "licence=…; may be repeated.",
+    )
+    config: str | None = typer.Option(
+        None, help="TOML file with options; options on the command line take precedence."
+    )
     settings: ConfigArguments
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Neural: resume an interrupted training from MODEL.checkpoint, with the same options and "
-            "data.",
-        ),
-    ] = False
+    resume: bool = typer.Option(
+        False,
+        "--resume",
+        help="Neural: resume an interrupted training from MODEL.checkpoint, with the same options and data.",
+    )
     distillation: TeacherArguments
-    seed: Annotated[int | None, from_declaration(GraphConfig, "seed")] = None
-    precision: Annotated[
-        str | None,
-        typer.Option(
-            help="Precision of the stored weights: float32, float16 or int8; prints the loss in accuracy. "
-            "[default: float32, int8 with --pipeline]",
-            show_default=False,
-        ),
-    ] = None
-    threads: Annotated[
-        int, typer.Option(help="Number of threads. Only neural training depends on it; other results do not.")
-    ] = 1
+    seed: int | None = from_declaration(GraphConfig, "seed")
+    precision: str | None = typer.Option(
+        None,
+        help="Precision of the stored weights: float32, float16 or int8; prints the loss in accuracy. "
+        "[default: float32, int8 with --pipeline]",
+    )
+    threads: int = typer.Option(
+        1, help="Number of threads. Only neural training depends on it; other results do not."
+    )
     parallel: WorkerArguments
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress on standard error.")] = False
+    quiet: bool = typer.Option(False, "--quiet", help="Show no progress on standard error.")
 
     def parser_options(self) -> dict[str, Any]:
         """Options for the configuration of the parser; None where the command line has none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import typer
 
@@ -17,42 +17,30 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 
 
 def run(
-    files: Annotated[
-        list[str], typer.Argument(help="CoNLL-U files (.gz, .xz, - for standard input).", show_default=False)
-    ],
-    level: Annotated[
-        str,
-        typer.Option(
-            help="Checks. format: whether arcwise can read the file. 1: the CoNLL-U format, like the "
-            "official UD validator; 2: also trees, tags, labels, features and the text; 3: also the "
-            "language-independent guidelines of Universal Dependencies; ud: the highest level.",
-        ),
-    ] = "format",
-    max_errors: Annotated[int, typer.Option(help="Stop after this many errors; 0 shows all.")] = 0,
-    single_root: Annotated[
-        bool,
-        typer.Option(
-            "--single-root", help="Also report sentences with more than one root (levels 2 and 3 always do)."
-        ),
-    ] = False,
-    partial: Annotated[
-        bool,
-        typer.Option(
-            "--partial",
-            help="With --level: accept _ in HEAD, DEPREL or UPOS as not annotated yet.",
-        ),
-    ] = False,
-    warnings: Annotated[
-        bool,
-        typer.Option(
-            "--warnings/--no-warnings",
-            help="With --level: also report violations of rules that have exceptions.",
-        ),
-    ] = True,
-    json: Annotated[
-        bool,
-        typer.Option("--json", help="Print one JSON object per line: rule, location, message and repair."),
-    ] = False,
+    files: list[str] = typer.Argument(..., help="CoNLL-U files (.gz, .xz, - for standard input)."),
+    level: str = typer.Option(
+        "format",
+        help="Checks. format: whether arcwise can read the file. 1: the CoNLL-U format, like the "
+        "official UD validator; 2: also trees, tags, labels, features and the text; 3: also the "
+        "language-independent guidelines of Universal Dependencies; ud: the highest level.",
+    ),
+    max_errors: int = typer.Option(0, help="Stop after this many errors; 0 shows all."),
+    single_root: bool = typer.Option(
+        False,
+        "--single-root",
+        help="Also report sentences with more than one root (levels 2 and 3 always do).",
+    ),
+    partial: bool = typer.Option(
+        False, "--partial", help="With --level: accept _ in HEAD, DEPREL or UPOS as not annotated yet."
+    ),
+    warnings: bool = typer.Option(
+        True,
+        "--warnings/--no-warnings",
+        help="With --level: also report violations of rules that have exceptions.",
+    ),
+    json: bool = typer.Option(
+        False, "--json", help="Print one JSON object per line: rule, location, message and repair."
+    ),
 ) -> None:
     """List the errors of CoNLL-U files, one per line: path:line (sent_id): message
 

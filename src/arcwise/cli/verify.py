@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from arcwise.cli._support.files import Files
@@ -12,29 +10,19 @@ FILES = Files(reads=("certificate", "corpus", "rules"))
 
 
 def run(
-    certificate: Annotated[
-        str, typer.Argument(help="File written by 'arcwise induce --certificate'.", show_default=False)
-    ],
-    corpus: Annotated[
-        str, typer.Argument(help="CoNLL-U file that the certificate is about.", show_default=False)
-    ],
-    constrain: Annotated[
-        float,
-        typer.Option(
-            help="Accept a proof about parses constrained by rules: the fraction of all arcs that follow "
-            "them, as given to 'arcwise induce'. By default only a proof about all parses is accepted.",
-            min=0.0,
-            max=1.0,
-        ),
-    ] = 0.0,
-    rules: Annotated[
-        str | None,
-        typer.Option(
-            help="With --constrain: file of rules (default: the universal rules of Naseem et al. 2010).",
-            show_default=False,
-        ),
-    ] = None,
-    threads: Annotated[int, typer.Option(help="Number of threads; does not affect the result.", min=1)] = 1,
+    certificate: str = typer.Argument(..., help="File written by 'arcwise induce --certificate'."),
+    corpus: str = typer.Argument(..., help="CoNLL-U file that the certificate is about."),
+    constrain: float = typer.Option(
+        0.0,
+        help="Accept a proof about parses constrained by rules: the fraction of all arcs that follow "
+        "them, as given to 'arcwise induce'. By default only a proof about all parses is accepted.",
+        min=0.0,
+        max=1.0,
+    ),
+    rules: str | None = typer.Option(
+        None, help="With --constrain: file of rules (default: the universal rules of Naseem et al. 2010)."
+    ),
+    threads: int = typer.Option(1, help="Number of threads; does not affect the result.", min=1),
 ) -> None:
     """Verify a certificate: its parses have the stated likelihood, and no parses exceed the stated bound.
 
@@ -43,7 +31,7 @@ def run(
     holds, and 1 if it does not (or is about other parses than you asked for); the message says why.
     """
     from arcwise.cli._support.corpus_tags import Selection, arc_share
-    from arcwise.cli._support.search_progress import ProgressLine
+    from arcwise.distributed.progress import ProgressLine
     from arcwise.errors import InputError
     from arcwise.induction.dmv import read_json
     from arcwise.induction.verifier import CertificateError, verify

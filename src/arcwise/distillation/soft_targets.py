@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from arcwise.inference.labels import codes_of
 from arcwise.parsing.parses import Codes
 
 MIN_LABEL_SHARE, MIN_LABEL_PROBABILITY = 0.01, 0.001
@@ -181,8 +182,7 @@ class SoftTargets:
         if not names:
             unlabelled = np.full(len(self.heads), -1, np.int32)
             return self.from_arcs(words, self.heads, unlabelled, probabilities, len(self), names)
-        code_of = {name: code for code, name in enumerate(names)}
-        codes = np.array([code_of.get(name, -1) for name in self.label_names], np.int32)[self.labels]
+        codes = codes_of(self.label_names, names)[self.labels]
         kept = codes >= 0
         arc = np.cumsum((np.diff(words, prepend=-1) != 0) | (np.diff(self.heads, prepend=-1) != 0)) - 1
         before = np.bincount(arc, probabilities).astype(np.float64)

@@ -57,16 +57,14 @@ class DistillationConfig:
     least: float = option(
         1e-5,
         "Drop heads to which the teacher gives less than this probability. Higher values save memory, but a "
-        "log-linear "
-        "student that sees too little of improbable trees does not converge.",
+        "log-linear student that sees too little of improbable trees does not converge.",
         low=0,
         high=0.5,
     )
     teacher_folds: int = option(
         0,
         "Cross-fit the teacher: retrain it once per fold of the treebank, so that it labels only sentences "
-        "it was not "
-        "trained on (0 uses the teacher as it is).",
+        "it was not trained on (0 uses the teacher as it is).",
         low=0,
         high=100,
     )
@@ -178,8 +176,7 @@ class Distillation:
             raise OptionError(
                 "teacher",
                 f"found a {self.teacher.kind} parser, which has no distributions over trees; expected a "
-                "graph-based or "
-                "a neural parser",
+                "graph-based or a neural parser",
             )
         if self.text is not None and not self.text.word_count:
             raise InputError(f"{self.text.source}: has no words, expected text to learn from")
@@ -297,8 +294,7 @@ class Distillation:
         if "upos" in lacking:
             raise InputError(
                 f"{self.text.source}: has no tags (UPOS), expected text tagged like the treebank, or a "
-                "teacher trained "
-                "by 'arcwise train --pipeline', which tags it"
+                "teacher trained by 'arcwise train --pipeline', which tags it"
             )
         columns = ", ".join(column.upper() for column in lacking)
         return [f"the treebank has {columns}, the text does not"] if lacking else []

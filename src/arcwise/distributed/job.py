@@ -42,7 +42,7 @@ _ERRORS_EVERY = 30.0
 """Seconds between updates of errors.jsonl while the job runs."""
 _MOST_ROUNDS = 10
 """Restarts of the engine without a finished shard in between, before the job fails. More than the attempts
-that ``attempts.py`` needs to isolate a record that crashes its worker."""
+that ``parse_shard.py`` needs to isolate a record that crashes its worker."""
 
 
 def _check_not_blank(text: str) -> None:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from arcwise.distributed.attempts import Attempts
 from arcwise.distributed.inputs import InputFile
 from arcwise.distributed.records import (
     BrokenRecord,
@@ -21,17 +24,171 @@ from arcwise.distributed.records import (
     TextRecord,
     TreebankRecord,
     one_by_one,
+    records_in,
+    records_of_rows,
+    row_batches,
 )
-from arcwise.distributed.shard_reader import ChangedInputError, ShardReader
-from arcwise.distributed.shards import Shard
+from arcwise.distributed.shards import Shard, read_some, text_bytes
 from arcwise.distributed.writers import WRITERS, OutputFormat, Packing, ParsedRecord, output_suffix
-from arcwise.errors import ModelError
+from arcwise.errors import InputError, ModelError
 from arcwise.models import open_model
 from arcwise.parsing.parser import ParseOptions, Parser
 from arcwise.pipeline.pipeline import as_pipeline
 from arcwise.pipeline.text_fields import TextFields
 from arcwise.treebanks import Treebank
-from arcwise.treebanks.files import open_output
+from arcwise.treebanks.files import open_input, open_output
+
+CAREFUL_FROM = 4
+"""From this attempt on, a shard runs record by record. An engine gives up after three deaths in a row, so
+machines that merely go away seldom get here."""
+TRIES = 3
+"""A record at which this many attempts died is broken."""
+
+
+@dataclass
+class Attempts:
+    """The attempts at one shard, including the current one."""
+
+    path: Path
+    count: int = 1
+    at: int = -1
+    """The record tried last; -1 if there is none yet, or the attempt is not careful."""
+    deaths: dict[str, int] = field(default_factory=dict)
+    """Record number → attempts that died there."""
+
+    @classmethod
+    def begin(cls, path: Path) -> Attempts:
+        """Register a new attempt at a shard."""
+        attempts = cls(path)
+        try:
+            state = json.loads(path.read_text("utf-8"))
+            attempts = cls(path, int(state["count"]) + 1, -1, dict(state["deaths"]))
+            if state["at"] >= 0:
+                attempts.deaths[str(state["at"])] = attempts.deaths.get(str(state["at"]), 0) + 1
+        except (OSError, ValueError, TypeError, KeyError):
+            pass  # the first attempt, or an unreadable file
+        # Before the work: whatever happens next, this attempt is counted.
+        path.parent.mkdir(parents=True, exist_ok=True)
+        attempts._write()
+        return attempts
+
+    @property
+    def careful(self) -> bool:
+        """Whether this attempt runs record by record."""
+        return self.count >= CAREFUL_FROM
+
+    def checked(self, records: Iterable[Record]) -> Iterator[Record]:
+        """Yield the records, those that crashed workers as broken; note each first in a careful attempt."""
+        for number, record in enumerate(records):
+            deaths = self.deaths.get(str(number), 0)
+            if deaths >= TRIES:
+                yield BrokenRecord(record.line, f"crashed the process that parsed it, {deaths} times")
+                continue
+            if self.careful:
+                self.at = number
+                self._write()
+            yield record
+
+    def end(self) -> None:
+        """Forget the attempts: the shard is done."""
+        self.path.unlink(missing_ok=True)
+
+    def _write(self) -> None:
+        # Not durable: it must survive the crash of a worker, not that of the machine.
+        with open_output(self.path) as stream:
+            stream.write(json.dumps({"count": self.count, "at": self.at, "deaths": self.deaths}).encode())
+
+
+_SKIP = 1 << 20
+_COMPRESSED = (".gz", ".xz", ".zst")
+
+
+class ChangedInputError(InputError):
+    """A file has changed since the job was planned."""
+
+
+class ShardReader:
+    """Reads shards; fast if they come in the order of their files."""
+
+    def __init__(self, fields: TextFields) -> None:
+        self._fields = fields
+        self._path = ""
+        self._at = 0
+        self._stream: Any = None
+        self._open = ExitStack()
+
+    def records(self, shard: Shard) -> Iterator[Record]:
+        """The records of a shard; ``ChangedInputError`` if its bytes are not those of the plan."""
+        if shard.file.format == "parquet":
+            return self._row_records(shard)
+        data = self._bytes(shard)
+        # Before any record is parsed, so that a changed file is noticed and not half mixed in.
+        _check(shard, hashlib.sha256(data).hexdigest())
+        return records_in(data, shard.file.format, first_line=shard.first_line, fields=self._fields)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._open.close()
+        self._path, self._stream = "", None
+
+    def _bytes(self, shard: Shard) -> bytes:
+        try:
+            self._go_to(shard)
+            parts, missing = [], shard.end - shard.start
+            while missing and (part := read_some(self._stream, missing)):
+                parts.append(part)
+                missing -= len(part)
+            self._at = shard.end - missing
+        except InputError:
+            self.close()
+            raise
+        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+            self.close()
+            path = shard.file.absolute_path
+            raise ChangedInputError(f"{path}: can no longer be read ({error})") from error
+        return b"".join(parts)
+
+    def _go_to(self, shard: Shard) -> None:
+        path = shard.file.absolute_path
+        # Going back in a compressed file means reading it again from its start.
+        if self._path != path or self._at > shard.start:
+            self.close()
+            self._stream, self._path, self._at = self._open.enter_context(open_input(path)), path, 0
+        if not path.endswith(_COMPRESSED):
+            self._at = self._stream.seek(shard.start)
+        while self._at < shard.start and (
+            part := read_some(self._stream, min(_SKIP, shard.start - self._at))
+        ):
+            self._at += len(part)
+
+    def _row_records(self, shard: Shard) -> Iterator[Record]:
+        texts: list[Any] = []
+        names: list[Any] = []
+        wanted = shard.end - shard.start
+        fields = self._fields
+        path = shard.file.absolute_path
+        for batch, batch_names in row_batches(path, fields.text, fields.id, first_row=shard.start):
+            texts += batch
+            names += batch_names or []
+            if len(texts) >= wanted:
+                break
+        digest = hashlib.sha256()
+        for text in texts[:wanted]:
+            data = text_bytes(text)
+            # With its length: otherwise "ab", "c" and "a", "bc" would have the same hash.
+            digest.update(len(data).to_bytes(8, "little") + data)
+        _check(shard, digest.hexdigest())
+        return records_of_rows(
+            texts[:wanted], names[:wanted] if fields.id else None, first_row=shard.first_line
+        )
+
+
+def _check(shard: Shard, sha256: str) -> None:
+    if sha256 != shard.sha256:
+        raise ChangedInputError(
+            f"{shard.file.absolute_path}: has changed since the job was planned; run the job again"
+        )
+
 
 _BATCH = 10_000
 """Bytes of text parsed at a time. 1,700 words are enough for full speed and need 20 MB; six times as many

@@ -1,4 +1,4 @@
-"""Progress of a job over all its workers, on standard error: words, words per second, time left, errors."""
+"""Progress on standard error: of any work, and of a job over all its workers."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from arcwise.distributed.parse_shard import Marker
 from arcwise.distributed.shards import Shard
 
 if TYPE_CHECKING:
     from typing import Self
-
-_EVERY = 10.0
-"""Seconds between lines if standard error is not a terminal."""
 
 
 @dataclass(frozen=True)
@@ -35,17 +31,18 @@ class Tally:
         return cls(sum(m.records for m in done), sum(m.sentences for m in done), sum(m.words for m in done))
 
 
-class JobProgress:
-    """A status line on a terminal, and a line now and then elsewhere. Silent if not ``shown``."""
+class ProgressLine:
+    """A status line on a terminal, and a line every ``every`` seconds elsewhere. Silent if not ``shown``."""
 
-    def __init__(self, *, shown: bool = True, every: float = _EVERY) -> None:
-        self._shown, self._every = shown, every
+    every: ClassVar[float] = 10.0
+
+    def __init__(self, *, shown: bool = True) -> None:
+        self._shown = shown
         self._live: Any = None
-        self._shards = self._done = self._words = self._before = 0
-        self._bytes_left = self._bytes_done = 0
         self._started = self._printed = time.monotonic()
 
     def __enter__(self) -> Self:
+        self._started = self._printed = time.monotonic()
         if self._shown and sys.stderr.isatty():
             from rich.console import Console
             from rich.status import Status
@@ -54,16 +51,36 @@ class JobProgress:
             self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live is not None:
             self._live.stop()
             self._live = None
 
+    def say(self, line: str, *, now: bool = False) -> None:
+        """Show a line; ``now``: even if the last one was shown a moment ago."""
+        if self._live is not None:
+            self._live.update(line)
+        elif self._shown and (now or time.monotonic() - self._printed >= self.every):
+            self._printed = time.monotonic()
+            # A closed stderr is no reason to abort the work.
+            with contextlib.suppress(OSError):
+                print(line, file=sys.stderr, flush=True)
+
+    def count(self, done: int, total: int, unit: str) -> None:
+        """Show how much is done, with speed and remaining time."""
+        speed = done / max(time.monotonic() - self._started, 1e-9)
+        left = (total - done) / max(speed, 1e-9)
+        self.say(f"{done} of {total} {unit} ({speed:.1f}/s, {left:.0f} s left)")
+
+
+class JobProgress(ProgressLine):
+    """The progress of a corpus job over all its workers."""
+
+    _shards = _done = _words = _before = _bytes_left = _bytes_done = 0
+
     def planning(self, files: int) -> None:
         """Report that the files are being split into shards."""
-        self._print(f"planning the shards of {files:,} file{'s' * (files != 1)}", now=files > 1)
+        self.say(f"planning the shards of {files:,} file{'s' * (files != 1)}", now=files > 1)
 
     def begin(self, shards: Sequence[Shard], done: Mapping[str, Marker]) -> None:
         """Report the shards of the job, and those that an earlier run finished."""
@@ -72,7 +89,7 @@ class JobProgress:
         self._bytes_left = sum(shard.size for shard in shards if shard.name not in done)
         self._started = time.monotonic()
         if done:
-            self._print(
+            self.say(
                 f"resuming: {len(done):,} of {len(shards):,} shards are done ({self._before:,} words)",
                 now=True,
             )
@@ -83,7 +100,7 @@ class JobProgress:
         self._words += marker.words if marker else 0
         self._bytes_left -= shard.size
         self._bytes_done += shard.size
-        self._print(self.line(errors), now=self._done == self._shards)
+        self.say(self.line(errors), now=self._done == self._shards)
 
     def line(self, errors: int) -> str:
         """The current status."""
@@ -95,15 +112,6 @@ class JobProgress:
             f"{self._words / seconds:,.0f} words/s, {duration(left)} left, "
             f"{errors:,} error{'s' * (errors != 1)}"
         )
-
-    def _print(self, line: str, *, now: bool) -> None:
-        if self._live is not None:
-            self._live.update(line)
-        elif self._shown and (now or time.monotonic() - self._printed >= self._every):
-            self._printed = time.monotonic()
-            # A closed stderr is no reason to abort the job.
-            with contextlib.suppress(OSError):
-                print(line, file=sys.stderr, flush=True)
 
 
 def duration(seconds: float) -> str:

@@ -5,9 +5,8 @@ A function with independent pieces (jackknife folds, candidate values of C, shar
 """
 
 from arcwise.deprecation import renamed
-from arcwise.engine.choice import ENGINES, engine_of, local_engine
 from arcwise.engine.forks import Forks
-from arcwise.engine.processes import Processes
+from arcwise.engine.processes import ENGINES, Processes, engine_of, local_engine
 from arcwise.engine.protocol import Engine, ThisProcess, WorkerPool
 
 __all__ = [

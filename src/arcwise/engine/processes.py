@@ -13,8 +13,9 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Protocol
 
 from arcwise.engine.dispatch import Died, Dispatcher, Done, Event, Ready, attempt
-from arcwise.engine.protocol import Item, PoolEngine, Result, WorkerPool
+from arcwise.engine.protocol import Engine, Item, PoolEngine, Result, ThisProcess, WorkerPool
 from arcwise.engine.shared_value import SharedValue
+from arcwise.errors import OptionError
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -176,3 +177,60 @@ def _listen(pipe: Connection, inbox: SimpleQueue[bytes]) -> None:
             inbox.put(pipe.recv_bytes())
     except (EOFError, OSError):
         os._exit(1)
+
+
+ENGINES = {
+    "local": "processes of this machine",
+    "ray": "a Ray cluster, or Ray on this machine",
+}
+"""Name → description."""
+
+
+def engine_of(
+    name: str = "local", *, workers: int = 1, address: str | None = None, threads: int = 1
+) -> Engine:
+    """Create the engine ``name`` with this many workers.
+
+    ``address``: a running cluster (Ray only). ``threads``: cores that Ray reserves for each worker.
+    Starts nothing, but raises ``MissingExtraError`` if Ray is needed and not installed.
+
+    >>> engine_of("local", workers=2)
+    Processes(workers=2)
+    """
+    if name not in ENGINES:
+        raise OptionError("engine", f"found {name!r}, expected {' or '.join(ENGINES)}")
+    if workers < 1:
+        raise OptionError("workers", f"found {workers}, expected at least 1")
+    if name == "ray":
+        # Imported when chosen: Ray is optional.
+        from arcwise.engine.ray_engine import RayEngine
+
+        return RayEngine(workers=workers, address=address, threads=threads)
+    if address is not None:
+        raise OptionError("address", f"found {address!r}, but only the engine ray takes an address")
+    return local_engine(workers)
+
+
+def local_engine(processes: int) -> Engine:
+    """Create an engine with this many processes on this machine; 1 means the current process.
+
+    >>> local_engine(1), local_engine(4)
+    (ThisProcess(), Processes(workers=4))
+    """
+    return ThisProcess() if processes == 1 else Processes(processes)
+
+
+def cores() -> int:
+    """Number of cores this process may use."""
+    # Affinity, not cpu_count: a container or a batch system may allow fewer cores.
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def threads_of_each(workers: int, wanted: int) -> int:
+    """Threads per worker on this machine: those wanted, but no more than there are cores for.
+
+    >>> threads_of_each(10_000, 8)
+    1
+    """
+    return max(1, min(wanted, cores() // workers))

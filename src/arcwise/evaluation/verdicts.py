@@ -10,8 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from arcwise.errors import InputError
-from arcwise.evaluation.alignment import Alignment, align
-from arcwise.evaluation.conll18 import same_heads
+from arcwise.evaluation.conll18 import Alignment, align, same_heads
 from arcwise.evaluation.words import Codebook, Flags, Ints, WordColumns, without_subtype
 from arcwise.treebanks import Treebank
 

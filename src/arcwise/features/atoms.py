@@ -29,7 +29,7 @@ def token_atoms(treebank: Treebank, names: Sequence[str]) -> npt.NDArray[np.uint
     (False, True, 0)
     """
     try:
-        return native.token_atoms(treebank.layout, treebank.data, list(names))
+        return native.token_atoms(*treebank.fields, list(names))
     except ValueError as error:
         raise InputError(f"features: {error}") from error
 

@@ -82,9 +82,11 @@ def scripts_of(treebank: Treebank) -> Coded:
     return Coded.of([scripts[pair] for pair in pairs])
 
 
-def lemmas_by(treebank: Treebank, codes: npt.NDArray[np.integer], scripts: native.LemmaScripts) -> Coded:
+def lemmas_by(
+    treebank: Treebank, codes: npt.NDArray[np.integer], scripts: native.LemmaScripts
+) -> native.StringColumn:
     """Apply lemma scripts to the words of a treebank; ``codes``: the number of each word's script."""
-    return Coded(*scripts.lemmas(treebank.layout, treebank.data, script=codes.astype(np.uint16)))
+    return scripts.lemmas(*treebank.fields, script=codes.astype(np.uint16))
 
 
 def _script(form: str, lemma: str) -> LemmaScript:

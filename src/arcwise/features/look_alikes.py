@@ -126,8 +126,5 @@ class LookAlikes:
 
     def view(self, treebank: Treebank) -> Treebank:
         """The treebank with replacements applied to FORM; all other columns are the same."""
-        data = self.native.forms(treebank.layout, treebank.data) if self.stand_ins else None
-        if data is None:
-            return treebank
-        # Not strict: only forms differ from a treebank that was read before.
-        return Treebank(data, source=treebank.source, strict=False, first_line=treebank.first_line)
+        forms = self.native.forms(*treebank.fields) if self.stand_ins else None
+        return treebank if forms is None else treebank.with_forms(forms)

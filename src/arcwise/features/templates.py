@@ -14,7 +14,10 @@ their count
   (1, 2, more), or as a set; ``between.words``: each of the 64 most frequent words between;
 - ``pairs.feats``: each FEATS value of the head paired with each of the modifier (``Case=Nom`` with
 ``Number=Sing``);
-  ``pairs.misc.KEY``: the same for a MISC entry with comma-separated values.
+  ``pairs.misc.KEY``: the same for a MISC entry with comma-separated values;
+- ``proposed.misc.KEY``: whether the modifier's MISC entry names this very head (its number in the sentence, 0
+for the
+  root), as another parser's arc does.
 
 After ``@`` comes what the feature is conjoined with: ``nothing``, ``direction`` (the default) or ``distance``
 (with direction); several give several features. Templates whose column is empty in the training data are
@@ -36,6 +39,8 @@ _PAIRS = len(BETWEEN)
 WORD = "word"
 
 _PART = re.compile(r"(?P<side>[hm])(?P<place>[+-][1-9]|<<?|>>?)?\.(?P<atom>[A-Za-z_][\w.\-\[\]]*)")
+_PROPOSED = _PAIRS + 1
+_PROPOSAL = re.compile(r"proposed\.(misc\.[A-Za-z_][\w\-\[\]]*)")
 _LIST = re.compile(r"pairs\.(feats|misc\.[A-Za-z_][\w\-\[\]]*)")
 _PLACES = {"<": 1, ">": 2, "<<": 3, ">>": 4}
 
@@ -71,6 +76,13 @@ class Template:
     contexts: tuple[str, ...] = ("direction",)
     pairs: str = ""
     """The multi-valued column (``feats``, ``misc.KEY``) whose values are paired."""
+    proposed: str = ""
+    """The column (``misc.KEY``) of the modifier that may name the head."""
+
+    @property
+    def list_column(self) -> str:
+        """The multi-valued column that the template reads, if any."""
+        return self.pairs or self.proposed
 
     @classmethod
     def parse(cls, text: str) -> Template:
@@ -82,31 +94,32 @@ class Template:
                 raise InputError(
                     f"template {text!r}: found {context!r} after @, expected {', '.join(CONTEXTS)}"
                 )
-        parts, between, pairs = [], "none", ""
+        parts, between, pairs, proposed = [], "none", "", ""
         for word in left.split():
-            only = between == "none" and not pairs
+            only = between == "none" and not pairs and not proposed
             if word.startswith("between.") and word[8:] in BETWEEN[1:] and only:
                 between = word[8:]
             elif (match := _LIST.fullmatch(word)) and only:
                 pairs = match[1]
+            elif (match := _PROPOSAL.fullmatch(word)) and only:
+                proposed = match[1]
             elif match := _PART.fullmatch(word):
                 parts.append(TemplatePart(match["side"], match["place"] or "", match["atom"]))
             else:
                 raise InputError(
                     f"template {text!r}: found {word!r}, expected h.ATOM or m.ATOM (with +1, -1, <, <<, > or "
-                    ">> after h or m) "
-                    "or once between.each, between.count, between.set, between.words, pairs.feats or "
-                    "pairs.misc.KEY"
+                    ">> after h or m) or once between.each, between.count, between.set, between.words, "
+                    "pairs.feats, pairs.misc.KEY or proposed.misc.KEY"
                 )
         if not parts:
             raise InputError(f"template {text!r}: has no word, expected at least one of h.ATOM and m.ATOM")
-        return cls(tuple(parts), between, contexts, pairs)
+        return cls(tuple(parts), between, contexts, pairs, proposed)
 
     def __str__(self) -> str:
         words = [str(part) for part in self.parts]
-        words += [f"between.{self.between}"] * (self.between != "none") + [f"pairs.{self.pairs}"] * bool(
-            self.pairs
-        )
+        words += [f"between.{self.between}"] * (self.between != "none")
+        words += [f"pairs.{self.pairs}"] * bool(self.pairs)
+        words += [f"proposed.{self.proposed}"] * bool(self.proposed)
         return f"{' '.join(words)} @ {' '.join(self.contexts)}"
 
     def compiled(
@@ -115,12 +128,21 @@ class Template:
         """One native template per context."""
         head = [part.compiled(atoms) for part in self.parts if part.side == "h"]
         modifier = [part.compiled(atoms) for part in self.parts if part.side == "m"]
-        between = _PAIRS if self.pairs else BETWEEN.index(self.between)
-        place = lists.index(self.pairs) if self.pairs else 0
+        between = _PAIRS if self.pairs else _PROPOSED if self.proposed else BETWEEN.index(self.between)
+        place = lists.index(self.list_column) if self.list_column else 0
         return [(head, modifier, between, place, CONTEXTS.index(c), label) for c in self.contexts]
 
 
 CompiledTemplate = tuple[list[tuple[int, int, int]], list[tuple[int, int, int]], int, int, int, bool]
+
+
+def split_templates(*lines: str) -> tuple[str, ...]:
+    """Split lines of templates, separated by `` | ``.
+
+    >>> split_templates("h.word m.word | h.upos", "m.upos")
+    ('h.word m.word', 'h.upos', 'm.upos')
+    """
+    return tuple(template for line in lines for template in line.split(" | "))
 
 
 def parse_templates(lines: Iterable[str]) -> list[Template]:
@@ -135,7 +157,7 @@ def atoms_of(templates: Iterable[Template]) -> list[str]:
 
 def lists_of(templates: Iterable[Template]) -> list[str]:
     """The multi-valued columns used by templates, without duplicates, in order."""
-    return list(dict.fromkeys(template.pairs for template in templates if template.pairs))
+    return list(dict.fromkeys(t.list_column for t in templates if t.list_column))
 
 
 def usable(templates: Iterable[Template], atoms: Iterable[str]) -> list[Template]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -11,7 +12,6 @@ from arcwise.features.templates import Template
 from arcwise.graph.templates import ARC_TEMPLATES, LABEL_TEMPLATES
 from arcwise.graph.trainer_table import TRAINERS, TrainerKind, own_options, readers
 from arcwise.learning.options import SEEDS, check_options, declared, option, refuse_unread, short_repr
-from arcwise.optional import require
 
 __all__ = ["TRAINERS", "GraphConfig"]
 
@@ -53,9 +53,13 @@ class GraphConfig:
     C: float | None = option(
         None,
         "Aggressiveness (mira: the largest step) or inverse regularisation strength (eg, log-linear-batch: "
-        "weight of the "
-        "losses relative to |w|²/2). Default: the trainer's own.",
+        "weight of the losses relative to |w|²/2). Default: the trainer's own.",
         above=0,
+    )
+    hard_margin: bool = option(
+        False,
+        "No limit on the size of a step (C = infinity): every update satisfies its margin constraints, if "
+        "they can be satisfied.",
     )
     try_C: tuple[float, ...] = option(
         (),
@@ -68,13 +72,25 @@ class GraphConfig:
     )
     minimum_risk: bool = option(
         False,
-        "Update against the minimum-risk tree under the current weights instead of the highest-scoring one.",
+        "Update against the minimum-risk tree instead of the highest-scoring one.",
+    )
+    risk_scores: Literal["model", "loss-augmented"] = option(
+        "model",
+        "Scores that `minimum_risk` takes its probabilities from: those of the current weights, or those "
+        "plus the cost of wrong arcs. `loss_augmented` does not apply to minimum risk.",
     )
     optimizer: Literal["sgd", "adagrad"] = option("sgd", "Optimiser.")
     learning_rate: float | None = option(None, "Learning rate. Default: the trainer's own.", above=0)
     prior: float = option(0.0, "L2 regularisation: precision of a Gaussian prior, per sentence.", low=0)
     average: bool = option(True, "Average the weights over all updates.")
     solver: Literal["l-bfgs", "cg"] = option("l-bfgs", "Batch solver: L-BFGS or conjugate gradient.")
+    violators: int = option(
+        3,
+        "Single trees that may enter a sentence's distribution at each visit, by Frank-Wolfe steps (0: the "
+        "multiplicative steps of Koo et al. 2007 alone, which converge slowly).",
+        low=0,
+        high=1000,
+    )
     beta: float = option(9.0, "Initial value of the dual variables of gold arcs.", low=0)
     gap: float = option(
         1e-4,
@@ -85,18 +101,15 @@ class GraphConfig:
     parts: int = option(
         1,
         "Data parallelism: split each epoch into this many parts, trained in parallel by the available "
-        "workers. Online "
-        "trainers mix their parameters after each epoch, so more parts learn less per epoch; "
-        "log-linear-batch sums the "
-        "gradients and gives the same model.",
+        "workers. Online trainers mix their parameters after each epoch, so more parts learn less per epoch; "
+        "log-linear-batch sums the gradients and gives the same model.",
         low=1,
         high=1024,
     )
     batch: int = option(
         1,
         "Minibatch size: sentences of similar length, decoded in parallel threads before their updates are "
-        "applied. The "
-        "model depends on the batch size, not on the number of threads.",
+        "applied. The model depends on the batch size, not on the number of threads.",
         low=1,
         high=10_000,
     )
@@ -108,8 +121,7 @@ class GraphConfig:
     word_dropout: float = option(
         0.5,
         "Word dropout a: a word of frequency f is replaced by the unknown word with probability a/(a+f). "
-        "With 0, words seen "
-        "once are unknown.",
+        "With 0, words seen once are unknown.",
         low=0,
     )
     frequent: int = option(150, "Number of words that count as frequent (`m<.word`).", low=0, high=1_000_000)
@@ -125,13 +137,17 @@ class GraphConfig:
     filter_after: int = option(
         500,
         "Arc-length filter: arcs longer than any seen for their tag pair and direction are not scored, if "
-        "training had at "
-        "least this many such candidates and none was correct. They keep a low probability.",
+        "training had at least this many such candidates and none was correct. They keep a low probability.",
         low=0,
         high=1_000_000_000,
     )
     arc_bits: int = option(22, "Hash-table size for arc templates: 2^arc_bits weights.", low=8, high=28)
     row_bits: int = option(24, "Hash-table size for label templates: 2^row_bits weights.", low=10, high=28)
+    features: Literal["standard", "mcdonald2005"] = option(
+        "standard",
+        "Feature set: `arc_templates` and `label_templates`, or instead of both the table of McDonald et al. "
+        "(2005) with its prefixes (label templates if the model is labelled).",
+    )
     arc_templates: tuple[str, ...] = option(
         ARC_TEMPLATES, "Feature templates that score the arc.", check=Template.parse, form=_TEMPLATE
     )
@@ -150,8 +166,7 @@ class GraphConfig:
     list_columns: tuple[str, ...] = option(
         (),
         "Multi-valued feature columns, e.g. `MISC:Clusters` with comma-separated values: each value of the "
-        "head paired "
-        "with each of the modifier is a feature.",
+        "head paired with each of the modifier is a feature.",
         check=_list_column,
         form="MISC:KEY or FEATS",
     )
@@ -166,8 +181,7 @@ class GraphConfig:
     squeezed: bool = option(
         False,
         "Drop templates with two words, two lemmas or four tags, so that clusters have to represent their "
-        "information "
-        "(Smith & Smith 2007).",
+        "information (Smith & Smith 2007).",
     )
 
     __repr__ = short_repr
@@ -182,7 +196,9 @@ class GraphConfig:
 
     @property
     def effective_C(self) -> float:
-        """C, or the trainer's default."""
+        """C, or the trainer's default; infinite with a hard margin."""
+        if self.hard_margin:
+            return math.inf
         return self.C if self.C is not None else self.trainer_kind.defaults.get("C", 1.0)
 
     @property
@@ -202,20 +218,21 @@ class GraphConfig:
         return self.clusters if "clusters" in self.trainer_kind.reads else 1
 
     def refuse_unread(self) -> None:
-        """Raise ``OptionError`` for ignored options, ``MissingExtraError`` for a missing library.
-
-        Called before training, so that neither surfaces after hours of work.
-        """
-        if self.trainer_kind.needs is not None:
-            require(self.trainer_kind.needs)
+        """Raise ``OptionError`` for ignored options, before training starts."""
         refuse_unread(
             self,
             {
                 name: f"the trainer {self.trainer} ignores it (used by {', '.join(readers(name))})"
                 for name in own_options()
                 if name not in self.trainer_kind.reads
-            },
+            }
+            | dict.fromkeys(self._replaced_templates, f"features = {self.features!r} replaces it")
+            | (dict.fromkeys(("C", "try_C"), "hard_margin sets no limit") if self.hard_margin else {}),
         )
+
+    @property
+    def _replaced_templates(self) -> tuple[str, ...]:
+        return () if self.features == "standard" else ("arc_templates", "label_templates", "word_prefixes")
 
     def check_distillation(self, distillation: Distillation) -> None:
         """Raise ``OptionError`` if the trainer cannot use soft targets and there is no text."""

@@ -18,18 +18,18 @@ from arcwise.graph.training import (
     choose_decoding,
     decoding_candidates,
     say_decoding,
-    say_temperatures,
 )
 from arcwise.learning.cross_validation import FoldScores, FoldTask, cross_validate, fold_tasks, pooled
 from arcwise.learning.folds import Folds, calibration_report
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import DevScore, training_report
 from arcwise.parsing.calibration import (
+    confident_parses,
     fit_common_temperatures,
     head_calibration_error,
     match_label_temperature,
+    temperatures_text,
 )
-from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.scored import Decoding
 from arcwise.treebanks import Treebank
 
@@ -51,18 +51,18 @@ def train_cross_validated(
     # patience=0: the number of epochs is decided, and no development data are left to stop on.
     final = replace(config, epochs=chosen.epoch, patience=0)
     weights = engine.map(partial(_fold_weights, final, threads), tasks)
-    held_out = [_FoldParser.of(task, final, *sparse) for task, sparse in zip(tasks, weights, strict=True)]
+    held_out = [
+        _FoldParser(_learner(task, final, 1), task.held_out, *sparse)
+        for task, sparse in zip(tasks, weights, strict=True)
+    ]
     decoding, score = _decoding(held_out, final, threads)
     say_decoding(progress, chosen.epoch, decoding, score, str(folds))
-    parts = [(fold.at(decoding), fold.part) for fold in held_out]
+    parts = [(partial(fold.parser, decoding), fold.part) for fold in held_out]
     likeliest = fit_common_temperatures(parts, threads=threads, steps=12)
     # Maximum likelihood left label confidences off; those of heads stay at their likeliest temperature.
     temperatures = match_label_temperature(parts, likeliest, threads=threads)
     at = temperatures.heads, temperatures.labels, temperatures.smoothing
-    options = ParseOptions(confidence=True)
-    error = head_calibration_error(
-        [(parser_at(*at).parses(part, options=options, threads=threads), part) for parser_at, part in parts]
-    )
+    error = head_calibration_error(confident_parses(parts, temperatures, threads))
     progress.say(f"training on all {len(train)} sentences")
     learner = GraphLearner.of(train, final, threads, progress, distilled)
     counts = learner.report_features(progress, threads)
@@ -76,7 +76,7 @@ def train_cross_validated(
     model = learner.model(best.weights, decoding, report).with_temperatures(*at)
     # The file keeps the configuration that was asked for, not the number of epochs found.
     model = replace(model, config=config)
-    say_temperatures(progress, model, error, str(folds))
+    progress.say(temperatures_text(temperatures, error, str(folds)))
     return model
 
 
@@ -90,12 +90,8 @@ def _train_fold(
     """Train without the fold and score each epoch on it."""
     learner = _learner(task, config, threads)
     decoding = Decoding("map", config.projective, config.single_root)
-    data = learner.development(task.held_out)
-    best = learner.run(
-        lambda weights: data.attachment(learner.table, weights, decoding, threads),
-        threads,
-        Progress(shown=False),
-    )
+    data = learner.development(task.held_out, threads)
+    best = learner.run(partial(data.attachment, decoding), threads, Progress(shown=False))
     # The weights are not returned: only those of the chosen epoch matter, which is not known yet.
     return None, FoldScores.of(task.held_out, best.history, interrupted=best.interrupted)
 
@@ -120,16 +116,6 @@ class _FoldParser:
     places: npt.NDArray[np.int64]
     values: npt.NDArray[np.float32]
 
-    @classmethod
-    def of(
-        cls,
-        task: FoldTask[DistillationData],
-        config: GraphConfig,
-        places: npt.NDArray[np.int64],
-        values: npt.NDArray[np.float32],
-    ) -> _FoldParser:
-        return cls(_learner(task, config, 1), task.held_out, places, values)
-
     @property
     def weights(self) -> npt.NDArray[np.float32]:
         weights = np.zeros(self.learner.table.cells, np.float32)
@@ -138,22 +124,11 @@ class _FoldParser:
 
     def scores(self, candidates: list[Decoding], threads: int) -> list[DevScore]:
         """The score of each candidate on the held-out fold."""
-        data, weights = self.learner.development(self.part), self.weights
-        return [data.attachment(self.learner.table, weights, decoding, threads) for decoding in candidates]
+        data, weights = self.learner.development(self.part, threads), self.weights
+        return [data.attachment(decoding, weights) for decoding in candidates]
 
-    def at(self, decoding: Decoding) -> _FoldParserAt:
-        return _FoldParserAt(self, decoding)
-
-
-@dataclass(frozen=True)
-class _FoldParserAt:
-    """Makes the parser with given temperatures."""
-
-    fold: _FoldParser
-    decoding: Decoding
-
-    def __call__(self, heads: float, labels: float, smoothing: float) -> GraphParser:
-        model = self.fold.learner.model(self.fold.weights, self.decoding, {})
+    def parser(self, decoding: Decoding, heads: float, labels: float, smoothing: float) -> GraphParser:
+        model = self.learner.model(self.weights, decoding, {})
         return GraphParser(model.with_temperatures(heads, labels, smoothing))
 
 

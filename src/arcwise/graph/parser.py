@@ -16,7 +16,6 @@ from arcwise.graph.config import GraphConfig
 from arcwise.graph.model import KIND, GraphModel
 from arcwise.graph.scorer import GraphScorer
 from arcwise.learning.folds import Development
-from arcwise.learning.model_file import Packed
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained_model import TrainedParser
 from arcwise.parsing.parser import Capabilities
@@ -39,6 +38,7 @@ class GraphParser(TrainedParser[GraphModel], ScoredParser):
     """
 
     kind: ClassVar[str] = KIND
+    model_class = GraphModel
 
     description: ClassVar[str] = "graph-based"
 
@@ -91,10 +91,6 @@ class GraphParser(TrainedParser[GraphModel], ScoredParser):
             train, dev, config, threads=threads, progress=progress, engine=engine, distillation=distillation
         )
         return cls(model)
-
-    @classmethod
-    def _model_of(cls, packed: Packed) -> GraphModel:
-        return GraphModel.unpack(packed)
 
     @property
     def capabilities(self) -> Capabilities:

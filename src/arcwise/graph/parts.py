@@ -138,7 +138,7 @@ class SummedObjective:
 
     def __call__(self, x: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
         """The loss and its gradient at the weights ``x`` of the cells in ``places``."""
-        # float64, as scipy's solvers expect; the model rounds to float32 at the end.
+        # float64, as the solvers expect; the model rounds to float32 at the end.
         weights, gradient = np.zeros(self._cells), np.zeros(self._cells)
         weights[self.places] = x
         loss, self.skipped = 0.0, 0

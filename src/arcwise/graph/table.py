@@ -16,11 +16,13 @@ from arcwise.features.templates import WORD, Template, atoms_of, lists_of, parse
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.templates import (
     FEATS_PAIRS,
+    MCDONALD2005_TEMPLATES,
     column_templates,
     list_templates,
     squeezed_templates,
     with_prefixes,
 )
+from arcwise.inference.labels import codes_of
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.columns import column_number
 
@@ -43,7 +45,12 @@ def all_templates(config: GraphConfig) -> tuple[list[Template], list[Template]]:
     """The arc and label templates of a configuration, including those of additional columns."""
     added = [line for column in config.feature_columns for line in column_templates(feature_atom(column))]
     arc, label = parse_templates(config.arc_templates), parse_templates([*config.label_templates, *added])
-    if config.word_prefixes:
+    prefixes = config.word_prefixes
+    if config.features == "mcdonald2005":
+        lines, prefixes = parse_templates(MCDONALD2005_TEMPLATES), True
+        arc, label = ([], lines) if config.labelled else (lines, [])
+        label += parse_templates(added)
+    if prefixes:
         arc = with_prefixes(arc, besides=label)
         label = with_prefixes(label, besides=arc)
     if config.squeezed:
@@ -67,7 +74,7 @@ def learn_alphabets(config: GraphConfig, treebank: Treebank) -> Alphabets:
         for column in getattr(config, option):
             if feature_atom(column) not in present:
                 raise OptionError(option, f"found {column!r}, expected a column that {treebank.source} has")
-    arc, label = ([t for t in lines if not t.pairs or t.pairs in full] for lines in (arc, label))
+    arc, label = ([t for t in lines if not t.list_column or t.list_column in full] for lines in (arc, label))
     tags = [tag for tag, _ in Counter(treebank.column(config.tag)).most_common(MAX_TAGS)]
     labels: list[str] = []
     if config.labelled:
@@ -133,13 +140,9 @@ def arc_data(
     labels: Sequence[str] | None = None,
 ) -> native.ArcData:
     """Extract the atoms of a treebank; ``heads`` and ``labels`` replace those of the file."""
-    codes = None
-    if labels is not None:
-        code_of = {label: code for code, label in enumerate(alphabets.labels)}
-        codes = np.array([code_of.get(label, -1) for label in labels], np.int32)
+    codes = None if labels is None else codes_of(labels, alphabets.labels)
     return table.data(
-        treebank.layout,
-        treebank.data,
+        *treebank.fields,
         column_number(tag),
         list(alphabets.tags),
         list(alphabets.labels),

@@ -47,8 +47,6 @@ class TrainerKind:
     """Whether it learns from soft targets; others learn from the teacher's trees of the text."""
     batch: bool = False
     """Whether it updates once per pass, so that gradients of ``parts`` are summed, not mixed."""
-    needs: str | None = None
-    """An optional library that it needs; checked before training starts."""
 
     @property
     def decoders(self) -> tuple[str, ...]:
@@ -75,7 +73,17 @@ TRAINERS: Mapping[str, TrainerKind] = {
         ),
         "margin-infused updates against the `k` best trees (Hildreth's algorithm), averaged",
         "McDonald et al. 2005, 2.3",
-        reads=("k", "C", "try_C", "loss_augmented", "minimum_risk", "batch", *_ONLINE),
+        reads=(
+            "k",
+            "C",
+            "hard_margin",
+            "try_C",
+            "loss_augmented",
+            "minimum_risk",
+            "risk_scores",
+            "batch",
+            *_ONLINE,
+        ),
         defaults={"C": 0.01},
     ),
     "mira-factored": TrainerKind(
@@ -84,7 +92,7 @@ TRAINERS: Mapping[str, TrainerKind] = {
         ),
         "one margin constraint per wrong head of each word, averaged",
         "McDonald et al. 2005, 2.3",
-        reads=("C", "try_C", "batch", *_ONLINE),
+        reads=("C", "hard_margin", "try_C", "batch", *_ONLINE),
         defaults={"C": 0.01},
     ),
     "log-linear": TrainerKind(
@@ -109,18 +117,27 @@ TRAINERS: Mapping[str, TrainerKind] = {
         probabilistic=True,
         learns_distributions=True,
     ),
+    "minimum-risk": TrainerKind(
+        lambda config, table, data, threads: LossTrainer(config, table, data, loss=native.TreeLoss.risk),
+        "the expected number of wrong heads and labels of a log-linear model, one step of SGD or AdaGrad per "
+        "sentence, after half the epochs of log-linear training",
+        "Smith & Eisner 2006; Li & Eisner 2009",
+        reads=_LIKELIHOOD,
+        defaults={"learning_rate": 0.02},
+        probabilistic=True,
+        learns_distributions=True,
+    ),
     "log-linear-batch": TrainerKind(
         lambda config, table, data, threads: BatchTrainer(
             config, table.cells, likelihood_objective(config, table, data, threads=threads)
         ),
-        "log-linear with a Gaussian prior, by L-BFGS or conjugate gradient (needs scipy)",
+        "log-linear with a Gaussian prior, by L-BFGS or conjugate gradient",
         "Koo et al. 2007, 4.1",
         reads=("C", "try_C", "solver", "parts"),
         defaults={"C": 1.0},
         probabilistic=True,
         learns_distributions=True,
         batch=True,
-        needs="scipy",
     ),
     "eg": TrainerKind(
         lambda config, table, data, threads: ExponentiatedGradientTrainer(config, table, data),
@@ -128,7 +145,7 @@ TRAINERS: Mapping[str, TrainerKind] = {
         "Frank-Wolfe "
         "steps towards the worst violator (Lacoste-Julien et al. 2013); reports primal, dual and duality gap",
         "Koo et al. 2007, figure 2",
-        reads=("C", "try_C", "beta", "gap"),
+        reads=("C", "try_C", "violators", "beta", "gap"),
         defaults={"C": 0.01},
         whole_trees=True,
     ),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
+from arcwise.learning.batch_solvers import BatchSolver
+from arcwise.learning.training import starts_by_likelihood
 
 if TYPE_CHECKING:
     from arcwise.graph.config import GraphConfig
@@ -86,6 +88,7 @@ class MarginTrainer(_OnlineTrainer):
             C=config.effective_C,
             loss_augmented=config.loss_augmented,
             minimum_risk=config.minimum_risk,
+            risk_augmented=config.risk_scores == "loss-augmented",
             dropout=config.effective_dropout,
             seed=config.seed,
         )
@@ -113,7 +116,7 @@ class LossTrainer(_OnlineTrainer):
     def __init__(
         self, config: GraphConfig, table: native.ArcTable, data: native.ArcData, *, loss: native.TreeLoss
     ) -> None:
-        self._config = config
+        self._config, self._loss = config, loss
         self._native = native.LossTrainer(
             table,
             data,
@@ -131,6 +134,8 @@ class LossTrainer(_OnlineTrainer):
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
         """One step per sentence."""
         rate = self._config.effective_rate
+        is_start = self._loss == native.TreeLoss.risk and starts_by_likelihood(number, self._config.epochs)
+        self._native.loss = native.TreeLoss.likelihood if is_start else self._loss
         reports = [self._native.run(chunk, number, rate) for chunk in _chunks(order, advance)]
         return {"loss": sum(r.loss for r in reports)} | _left_out(sum(r.skipped for r in reports))
 
@@ -183,55 +188,49 @@ def likelihood_objective(
 class BatchTrainer:
     """Minimise C Σ -log P(y|x; w) + |w|²/2 by L-BFGS or CG (Koo et al. 2007, equation 6).
 
-    An epoch is a few iterations of the solver, restarted from where the last one ended. The solver sees only
+    An epoch is a few iterations of the solver, which goes on where the last one ended. The solver sees only
     the weights of features that occur in the training data; all others stay 0.
     """
 
     ITERATIONS = 10
 
     def __init__(self, config: GraphConfig, cells: int, objective: Objective) -> None:
-        self._config, self._cells, self._objective = config, cells, objective
-        self._x = np.zeros(len(self.places))
-        self._finished = False
-        self.objective_value = np.inf
+        self._C, self._cells, self._objective = config.effective_C, cells, objective
+        # Kept: the native objective returns a copy each time.
+        self.places = objective.places
+        """The cells of the features that occur."""
+        self._solver = BatchSolver(self.objective, len(self.places), config.solver)
 
     @property
     def finished(self) -> bool:
         """Whether the solver has converged."""
-        return self._finished
+        return self._solver.finished
 
     @property
-    def places(self) -> npt.NDArray[np.uint32]:
-        """The cells of the features that occur."""
-        return self._objective.places
+    def objective_value(self) -> float:
+        """L(w) at the current weights."""
+        return self._solver.value
 
     def objective(self, x: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
         """L(w) and its gradient for the weights of the features that occur (``places``)."""
-        C = self._config.effective_C
         loss, gradient = self._objective(x)
-        return C * loss + 0.5 * float(x @ x), C * gradient + x
+        # In place: these vectors decide the memory of the training.
+        gradient *= self._C
+        gradient += x
+        return self._C * loss + 0.5 * float(x @ x), gradient
 
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
         """A few iterations of the solver."""
-        from scipy import optimize  # optional; checked by ``TrainerKind.needs``
-
-        # Each correction keeps two vectors as long as the weights; scipy's default is 10.
-        options = {"maxiter": self.ITERATIONS} | ({"maxcor": 6} if self._config.solver == "l-bfgs" else {})
-        method = {"l-bfgs": "L-BFGS-B", "cg": "CG"}[self._config.solver]
-        minimize: Any = optimize.minimize
-        result = minimize(self.objective, self._x, jac=True, method=method, options=options)
+        self._solver.iterate(self.ITERATIONS)
         advance(len(order))
-        self._finished = bool(result.success)
-        self._x = result.x
-        self.objective_value = float(result.fun)
-        metrics = {"L(w)": self.objective_value, "|gradient|": float(np.abs(result.jac).max())}
+        metrics = {"L(w)": self.objective_value, "|gradient|": float(np.abs(self._solver.gradient).max())}
         return metrics | _left_out(self._objective.skipped)
 
     @property
     def weights(self) -> npt.NDArray[np.float32]:
         """The current weights, as float32."""
         weights = np.zeros(self._cells, np.float32)
-        weights[self.places] = self._x
+        weights[self.places] = self._solver.x
         return weights
 
 
@@ -252,6 +251,7 @@ class ExponentiatedGradientTrainer:
             single_root=config.single_root,
             C=config.effective_C,
             beta=config.beta,
+            violators=config.violators,
         )
         self.gap = np.inf
 

@@ -49,15 +49,15 @@ class DevelopmentData:
 
     data: native.ArcData
     gold: GoldTrees
+    table: native.ArcTable
     margins: bool
     """Whether the trainer is margin-based; unseen arcs are then scored as ``GraphScorer`` does."""
+    threads: int = 1
 
-    def attachment(
-        self, table: native.ArcTable, weights: Weights, decoding: Decoding, threads: int
-    ) -> DevScore:
+    def attachment(self, decoding: Decoding, weights: Weights) -> DevScore:
         """UAS and LAS on the development data, as ``arcwise evaluate`` counts them."""
-        scorer = native.GraphScorer(table, np.ascontiguousarray(weights), margins=self.margins)
-        result = scorer.parse(self.data, settings=decode_settings(decoding), threads=threads)
+        scorer = native.GraphScorer(self.table, np.ascontiguousarray(weights), margins=self.margins)
+        result = scorer.parse(self.data, settings=decode_settings(decoding), threads=self.threads)
         return self.gold.score(result.heads, result.labels)
 
 
@@ -193,9 +193,14 @@ class GraphLearner:
         assert best.weights is not None
         return best
 
-    def development(self, dev: Treebank) -> DevelopmentData:
+    def development(self, dev: Treebank, threads: int = 1) -> DevelopmentData:
         """The development data as features."""
-        return _development(self.table, dev, self.alphabets, self.config)
+        if not (dev.heads >= 0).any():
+            raise InputError(f"{dev.source}: has no heads, expected gold trees")
+        data = arc_data(self.table, dev, self.alphabets, self.config.tag)
+        gold = GoldTrees.of(dev, self.alphabets.labels if self.config.labelled else ())
+        margins = not self.config.trainer_kind.probabilistic
+        return DevelopmentData(data, gold, self.table, margins, threads)
 
     def model(self, weights: Weights, decoding: Decoding, report: Mapping[str, Any]) -> GraphModel:
         """The model with the given weights."""
@@ -242,9 +247,9 @@ def _train_once(
         return train_cross_validated(train, dev, config, threads, progress, distilled, engine)
     learner = GraphLearner.of(train, config, threads, progress, distilled)
     counts = learner.report_features(progress, threads)
-    data = None if dev is None else learner.development(dev)
+    data = None if dev is None else learner.development(dev, threads)
     decoding = Decoding("map", config.projective, config.single_root)
-    evaluate = _evaluator(learner.table, data, decoding, threads)
+    evaluate = None if data is None else partial(data.attachment, decoding)
     best = learner.run(evaluate, threads, progress, engine=engine)
     assert best.weights is not None
     notes = learner.notes(best, progress)
@@ -253,11 +258,11 @@ def _train_once(
     if data is not None and not best.interrupted:
         with interruptible(best, progress):
             candidates = decoding_candidates(config)
-            scores = [data.attachment(learner.table, weights, candidate, threads) for candidate in candidates]
+            scores = [data.attachment(candidate, weights) for candidate in candidates]
             decoding, best.score = choose_decoding(candidates, scores)
             say_decoding(progress, best.epoch, decoding, best.score, "dev")
             # After the decoder is chosen, because the loss of LAS is measured with it.
-            weights = _pruned(learner.table, data, weights, decoding, threads, progress)
+            weights = _pruned(data, weights, decoding, progress)
     report = training_report(train, dev, notes, best) | counts | distillation_report(distilled)
     model = learner.model(weights, decoding, report)
     if dev is not None and not best.interrupted:
@@ -299,30 +304,16 @@ def say_decoding(progress: Progress, epoch: int, chosen: Decoding, score: DevSco
     progress.say(f"chosen: epoch {epoch}, decoder {chosen.decode}, {trees}: {on} {score}")
 
 
-def say_temperatures(progress: Progress, model: GraphModel, error: float, on: str) -> None:
-    """Report temperatures, smoothing and the remaining calibration error."""
-    progress.say(
-        f"temperature of heads {model.temperature:.3g}, of labels {model.label_temperature:.3g}, smoothing "
-        f"{model.smoothing:.2g}: "
-        f"calibration error of heads {100 * error:.1f} % on {on} ('arcwise calibrate' shows more)"
-    )
-
-
 def _pruned(
-    table: native.ArcTable,
-    development: DevelopmentData,
-    weights: Weights,
-    decoding: Decoding,
-    threads: int,
-    progress: Progress,
+    development: DevelopmentData, weights: Weights, decoding: Decoding, progress: Progress
 ) -> Weights:
     """Prune the smallest weights, as many as possible without a noticeable loss of development LAS."""
-    required = development.attachment(table, weights, decoding, threads).las - PRUNING_COST
+    required = development.attachment(decoding, weights).las - PRUNING_COST
     present = np.abs(weights[weights != 0])
     for share in PRUNED_SHARES if len(present) else ():
         pruned = weights.astype(np.float32)
         pruned[np.abs(weights) <= np.quantile(present, share)] = 0
-        if development.attachment(table, pruned, decoding, threads).las >= required:
+        if development.attachment(decoding, pruned).las >= required:
             progress.say(f"pruned the {100 * share:.0f} % smallest weights")
             return pruned
     return weights
@@ -333,21 +324,26 @@ def _calibrated(
 ) -> GraphModel:
     """Calibrate the model on (a sample of) the development data."""
     from arcwise.graph.parser import GraphParser
-    from arcwise.parsing.calibration import fit_temperatures, head_calibration_error, match_label_temperature
+    from arcwise.parsing.calibration import (
+        confident_parses,
+        fit_temperatures,
+        head_calibration_error,
+        match_label_temperature,
+        temperatures_text,
+    )
 
     # Spread over the file, whose parts may be of different genres.
     sample = dev.spread(CALIBRATION_SENTENCES)
     likeliest = fit_temperatures(GraphParser(model), sample, threads=threads, steps=12)
-    at = match_label_temperature([(likeliest.with_temperatures, sample)], likeliest.fitted, threads=threads)
+    parts = [(likeliest.with_temperatures, sample)]
+    at = match_label_temperature(parts, likeliest.fitted, threads=threads)
     fitted = likeliest.with_temperatures(at.heads, at.labels, at.smoothing)
-    parses = fitted.parses(sample, options=ParseOptions(confidence=True), threads=threads)
-    error = head_calibration_error([(parses, sample)])
-    say_temperatures(progress, fitted.model, error, data_name(dev))
+    error = head_calibration_error(confident_parses(parts, at, threads))
+    progress.say(temperatures_text(at, error, data_name(dev)))
     if error > HIGH_CALIBRATION_ERROR and not model.config.trainer_kind.probabilistic:
         progress.say(
             f"{model.config.trainer} is a margin trainer, whose confidences stay imperfect after "
-            "calibration: "
-            "where confidences matter most, use the trainer log-linear"
+            "calibration: where confidences matter most, use the trainer log-linear"
         )
     report = {**model.report, "calibration": calibration_report(dev, error, doubts)}
     return replace(fitted.model, report=report)
@@ -373,21 +369,3 @@ def _completed(
         for label, predicted in zip(prepared.labels, filled.column("deprel"), strict=True)
     ]
     return replace(prepared, heads=np.asarray(filled.heads), labels=labels)
-
-
-def _development(
-    table: native.ArcTable, dev: Treebank, alphabets: Alphabets, config: GraphConfig
-) -> DevelopmentData:
-    if not (dev.heads >= 0).any():
-        raise InputError(f"{dev.source}: has no heads, expected gold trees")
-    data = arc_data(table, dev, alphabets, config.tag)
-    gold = GoldTrees.of(dev, alphabets.labels if config.labelled else ())
-    return DevelopmentData(data, gold, margins=not config.trainer_kind.probabilistic)
-
-
-def _evaluator(
-    table: native.ArcTable, development: DevelopmentData | None, decoding: Decoding, threads: int
-) -> Callable[[Weights], DevScore] | None:
-    if development is None:
-        return None
-    return lambda weights: development.attachment(table, weights, decoding, threads)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -67,17 +67,8 @@ def em(
     True
     """
     task = _checked_task(corpus, None, start, restarts, iterations, smoothing)
-    options = native.DmvEmOptions(
-        viterbi=False,
-        start=getattr(native.DmvStart, start),
-        smoothing=smoothing,
-        polish=False,
-        iterations=iterations,
-        tolerance=tolerance,
-        marked=task.marked,
-        least=float(task.least),
-    )
-    return _restarts(task, options, restarts, seed, threads, time_limit, progress)
+    options = {"viterbi": False, "polish": False, "tolerance": tolerance, "smoothing": smoothing}
+    return _restarts(task, start, iterations, options, restarts, seed, threads, time_limit, progress)
 
 
 def viterbi_em(
@@ -133,18 +124,9 @@ def viterbi_em(
         return LocalSearch(grammar, value, np.array(trace), np.array(values))
     if constraint is not None:
         constraint.check(task.corpus)
-    options = native.DmvEmOptions(
-        viterbi=True,
-        start=getattr(native.DmvStart, start),
-        smoothing=smoothing,
-        polish=polish,
-        iterations=iterations,
-        # Viterbi EM reaches a fixed point after finitely many steps and needs no tolerance.
-        tolerance=0.0,
-        marked=task.marked,
-        least=float(task.least),
-    )
-    return _restarts(task, options, restarts, seed, threads, time_limit, progress)
+    # Viterbi EM reaches a fixed point after finitely many steps and needs no tolerance.
+    options = {"viterbi": True, "polish": polish, "tolerance": 0.0, "smoothing": smoothing}
+    return _restarts(task, start, iterations, options, restarts, seed, threads, time_limit, progress)
 
 
 def _checked_task(
@@ -167,13 +149,22 @@ def _checked_task(
 
 def _restarts(
     task: InductionTask,
-    options: native.DmvEmOptions,
+    start: Start,
+    iterations: int,
+    em_options: dict[str, Any],
     restarts: int,
     seed: int,
     threads: int,
     time_limit: float | None,
     progress: Callable[[int, float], None] | None,
 ) -> LocalSearch:
+    options = native.DmvEmOptions(
+        start=getattr(native.DmvStart, start),
+        iterations=iterations,
+        marked=task.marked,
+        least=float(task.least),
+        **em_options,
+    )
     began, done, batch = time.monotonic(), 0, 1
     values: list[npt.NDArray[np.float64]] = []
     best: native.DmvRestarts | None = None

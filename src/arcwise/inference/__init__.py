@@ -23,6 +23,7 @@ from arcwise.inference.matrix_tree import (
     matrix_tree_marginals,
     matrix_tree_marginals_batch,
 )
+from arcwise.inference.mixture import TreeMixtureBatch
 from arcwise.inference.scores import LOSSES, Scores
 from arcwise.inference.spanning_tree import (
     spanning_tree_decode,
@@ -47,6 +48,7 @@ __all__ = [
     "TreeClass",
     "TreeDistribution",
     "TreeDistributionBatch",
+    "TreeMixtureBatch",
     "eisner_decode",
     "eisner_decode_batch",
     "eisner_k_best",

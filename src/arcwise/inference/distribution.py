@@ -183,6 +183,41 @@ class TreeDistribution(TreeInference):
         """
         return float(self._expectations([floats(values, "values")])[0])
 
+    def covariance(self, first: npt.ArrayLike, second: npt.ArrayLike) -> float:
+        """Return the covariance of two functions Σ ``values[h, m]`` over the arcs of a tree. O(n³).
+
+        Both have shape (n+1, n+1), or that of labelled scores (Zmigrod, Vieira & Cotterell 2021).
+
+        >>> trees = TreeDistribution(np.zeros((3, 3)), projective=False, single_root=False)
+        >>> is_root = np.zeros((3, 3))
+        >>> is_root[0] = 1
+        >>> lengths = np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0)))
+        >>> round(trees.covariance(is_root, lengths), 3)  # more arcs from the root, longer arcs
+        0.111
+        """
+        functions = self._functions([first], "first"), self._functions([second], "second")
+        return float(self._covariances(*functions)[0][0, 0])
+
+    def variance(self, values: npt.ArrayLike) -> float:
+        """Return the variance of Σ ``values[h, m]`` over the arcs of a tree. O(n³)."""
+        return float(self._covariance_matrices(self._functions([values], "values"))[0][0, 0])
+
+    def covariance_matrix(self, values: npt.ArrayLike) -> Floats:
+        """Return the covariances of D functions, shape (D, D), from ``values`` of shape (D, n+1, n+1). O(D
+        n³).
+
+        With labels, the shape of ``values`` is (D, L, n+1, n+1) or (D, n+1, n+1).
+        """
+        return self._covariance_matrices(self._functions([values], "values", several=True))[0]
+
+    def arc_covariances(self, values: npt.ArrayLike) -> Floats:
+        """Return the covariance of Σ ``values[h, m]`` with each arc's indicator, shaped as the scores. O(n³).
+
+        It is the gradient of ``expected(values)`` with respect to the scores, if the temperatures are 1 and
+        there is no smoothing; with ``values`` 1 for wrong arcs, the gradient of the risk (Li & Eisner 2009).
+        """
+        return np.asarray(self._arc_covariances(self._functions([values], "values"))[0][0])
+
     def expected_attachment(self, tree: Tree, *, labelled: bool = False) -> float:
         """Return the expected UAS (or LAS) of a random tree against the known heads of ``tree``."""
         return float(self._expected_attachments([tree], labelled)[0])
@@ -350,6 +385,29 @@ class TreeDistributionBatch(TreeInference):
     def expected(self, values: Sequence[npt.ArrayLike]) -> Floats:
         """Return the expectation of Σ ``values[s][h, m]`` over the arcs of a tree, for each sentence s."""
         return self._expectations([floats(array, "values") for array in self._one_each(values)])
+
+    def covariance(self, first: Sequence[npt.ArrayLike], second: Sequence[npt.ArrayLike]) -> Floats:
+        """Return the covariance of two sums over the arcs of a tree, one pair per sentence, shape (B,)."""
+        functions = [
+            self._functions(self._one_each(values), name)
+            for values, name in ((first, "first"), (second, "second"))
+        ]
+        return np.array([matrix[0, 0] for matrix in self._covariances(*functions)])
+
+    def variance(self, values: Sequence[npt.ArrayLike]) -> Floats:
+        """Return the variance of Σ ``values[s][h, m]`` over the arcs of a tree of each sentence s, (B,)."""
+        functions = self._functions(self._one_each(values), "values")
+        return np.array([matrix[0, 0] for matrix in self._covariance_matrices(functions)])
+
+    def covariance_matrix(self, values: Sequence[npt.ArrayLike]) -> list[Floats]:
+        """Return the covariances of D functions of the trees of each sentence, shape (D, D)."""
+        return self._covariance_matrices(self._functions(self._one_each(values), "values", several=True))
+
+    def arc_covariances(self, values: Sequence[npt.ArrayLike]) -> list[Floats]:
+        """Return the covariance of Σ ``values[s][h, m]`` with each arc's indicator, shaped as the scores."""
+        return [
+            slopes[0] for slopes in self._arc_covariances(self._functions(self._one_each(values), "values"))
+        ]
 
     def expected_attachment(self, trees: Sequence[Tree], *, labelled: bool = False) -> Floats:
         """Return the expected attachment score against one tree per sentence, shape (B,)."""

@@ -1,9 +1,9 @@
-"""The five operations on which all inference builds, as an interface for array libraries.
+"""The six operations on which all inference builds, as an interface for array libraries.
 
 | operation | projective | non-projective |
 |---|---|---|
 | decode, k_best | ``eisner`` | ``spanning_tree`` |
-| log_partition, marginals | ``eisner`` | ``matrix_tree`` |
+| log_partition, marginals, marginals_jvp | ``eisner`` | ``matrix_tree`` |
 | sample | ``eisner`` (through the inside chart) | ``wilson`` (loop-erased walks) |
 """
 
@@ -39,6 +39,10 @@ class TreeKernels(Protocol):
 
     def marginals(self, batch: ArcMatrices, trees: TreeClass, threads: int) -> tuple[Floats, Floats]:
         """Return the probability of every arc, laid out as the scores, and log Z, shape (B,)."""
+        ...
+
+    def marginals_jvp(self, batch: ArcMatrices, trees: TreeClass, directions: Floats, threads: int) -> Floats:
+        """Return the derivative of the marginals along each direction, both (D, size of the scores)."""
         ...
 
     def sample(
@@ -94,6 +98,12 @@ class NativeKernels:
             flat, values = native.matrix_tree_marginals_batch(*_arguments(batch, trees), threads)
         batch.require_trees(values)
         return flat, values
+
+    def marginals_jvp(self, batch: ArcMatrices, trees: TreeClass, directions: Floats, threads: int) -> Floats:
+        """See ``TreeKernels.marginals_jvp``."""
+        arguments = (batch.flat, batch.offsets, batch.lengths, trees.projective, trees.single_root)
+        rows = np.ascontiguousarray(directions)
+        return native.marginals_jvp_batch(*arguments, rows, thread_count(threads), *_spans(batch))
 
     def sample(
         self, batch: ArcMatrices, trees: TreeClass, count: int, seed: int, stream: int, threads: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -97,6 +97,12 @@ def _labellings(of_arcs: Floats) -> Iterator[tuple[float, tuple[int, ...]]]:
             if rank < len(order) and losses[rank, m] < np.inf:
                 raised = loss - losses[rank - 1, m] + losses[rank, m]
                 heapq.heappush(heap, (raised, (*ranks[:m], rank, *ranks[m + 1 :]), m))
+
+
+def codes_of(values: Iterable[str], names: Iterable[str]) -> npt.NDArray[np.int32]:
+    """Return the index of each value among ``names``, -1 if it is not there."""
+    codes = {name: code for code, name in enumerate(names)}
+    return np.array([codes.get(value, -1) for value in values], np.int32)
 
 
 def label_names(codes: Sequence[int] | npt.NDArray[np.integer[Any]], names: Sequence[str]) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from arcwise import native
 from arcwise.errors import InputError
+from arcwise.inference.eisner import eisner_decode_batch
 from arcwise.treebanks import Treebank
 from arcwise.trees import Heads, Tree, tree_properties
 
@@ -64,6 +64,17 @@ def projectivise_treebank(treebank: Treebank, *, threads: int = 1) -> tuple[Tree
     >>> projective.heads.tolist(), changed
     ([2, 0, 2], Changed(heads=1, trees=1))
     """
+    require_heads(treebank)
+    heads = projectivise_heads(treebank.heads, treebank.sentence_words, threads=threads)
+    changed = np.flatnonzero(heads != treebank.heads)
+    if not len(changed):
+        return treebank, Changed(0, 0)
+    sentences = np.searchsorted(treebank.sentence_words, changed, side="right")
+    return treebank.annotate(heads=heads), Changed(len(changed), len(np.unique(sentences)))
+
+
+def require_heads(treebank: Treebank) -> None:
+    """Raise ``InputError``, which names the first word without a head, unless all trees are complete."""
     unknown = np.flatnonzero(treebank.heads < 0)
     if len(unknown):
         number = int(np.searchsorted(treebank.sentence_words, unknown[0], side="right")) - 1
@@ -73,32 +84,19 @@ def projectivise_treebank(treebank: Treebank, *, threads: int = 1) -> tuple[Tree
             f"{treebank.source} ({sent_id or f'sentence {number + 1}'}): the head of word {word} is unknown, "
             "expected complete trees"
         )
-    heads = projectivise_heads(treebank.heads, treebank.sentence_words, threads=threads)
-    changed = np.flatnonzero(heads != treebank.heads)
-    if not len(changed):
-        return treebank, Changed(0, 0)
-    sentences = np.searchsorted(treebank.sentence_words, changed, side="right")
-    return treebank.annotate(heads=heads), Changed(len(changed), len(np.unique(sentences)))
 
 
 def _nearest(trees: list[Heads], single_root: bool, threads: int) -> list[Heads]:
     """Return the best projective tree of each under ``_scores``."""
     if not trees:
         return []
-    lengths = np.array([len(t) for t in trees], np.int32)
-    scores = [_scores(t).ravel() for t in trees]
-    offsets = np.cumsum([0, *(len(s) for s in scores[:-1])]).astype(np.int64)
-    no_spans = np.empty(0, np.int32), np.empty(0, np.int64)
-    nearest, _ = native.eisner_decode_batch(
-        np.concatenate(scores), offsets, lengths, single_root, threads, *no_spans
-    )
-    ends = np.cumsum(lengths + 1)
-    return [nearest[end - n : end] for end, n in zip(ends, lengths, strict=True)]
+    scores = [_scores(heads) for heads in trees]
+    nearest, _ = eisner_decode_batch(scores, single_root=single_root, threads=threads)
+    return [heads[1:] for heads in nearest]
 
 
 def _scores(heads: Heads) -> npt.NDArray[np.float64]:
-    """Score the tree's arcs 1, and arcs from ancestors of the old head so little that they sum to less than
-    1."""
+    """Score the tree's arcs 1, and arcs from ancestors of the old head so that they sum to less than 1."""
     n = len(heads)
     scores = np.zeros((n + 1, n + 1))
     for m in range(1, n + 1):

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError
@@ -23,6 +24,7 @@ from arcwise.inference.arguments import (
 from arcwise.inference.constraints import Constraints, one_for_each
 from arcwise.inference.kernels import NATIVE
 from arcwise.inference.labels import k_best_labelled, label_names
+from arcwise.inference.moments import ArcProbabilities, arc_covariances, inner_products
 from arcwise.inference.sampling import sample_without_replacement
 from arcwise.inference.scores import Scores
 from arcwise.inference.sentence_scores import SentenceScores
@@ -188,8 +190,7 @@ class TreeInference:
         return [Tree(tree_heads, label_names(tree_codes, self.labels)) for tree_heads, tree_codes in pairs]
 
     def _k_best_structures(self, k: int) -> list[tuple[Heads, Heads, Floats]]:
-        """The k best trees of each sentence: heads, shape (K, n+1), codes of their best labels, and
-        scores."""
+        """The k best trees of each sentence: heads, shape (K, n+1), codes of their best labels, scores."""
         k = tree_count("k", k, sum(self._words) + len(self._input), 1)
         if self._is_plain:
             plain = NATIVE.k_best(self._arcs, self.tree_class, k, self.threads)
@@ -268,6 +269,39 @@ class TreeInference:
     def _expectations(self, values: Sequence[Floats]) -> Floats:
         triples = zip(self._sentences, values, self._finest_marginals, strict=True)
         return np.array([sentence.expected(array, marginals) for sentence, array, marginals in triples])
+
+    @cached_property
+    def _probabilities(self) -> list[ArcProbabilities]:
+        pairs = zip(self._sentences, self._arc_marginals, strict=True)
+        return [ArcProbabilities.of(sentence, marginals) for sentence, marginals in pairs]
+
+    def _functions(
+        self, values: Sequence[npt.ArrayLike], name: str, *, several: bool = False
+    ) -> list[Floats]:
+        """Functions of the trees of each sentence, (D, …); D is 1 unless there are ``several``."""
+        pairs = zip(self._probabilities, values, strict=True)
+        functions = [arcs.functions(array, name, several=several) for arcs, array in pairs]
+        if len({len(array) for array in functions}) > 1:
+            raise InputError(
+                f"{name}: sentences have different numbers of functions, expected the same number"
+            )
+        return functions
+
+    def _arc_covariances(self, functions: Sequence[Floats]) -> list[Floats]:
+        return arc_covariances(self._arcs, self.tree_class, self._probabilities, functions, self.threads)
+
+    def _covariances(self, first: Sequence[Floats], second: Sequence[Floats]) -> list[Floats]:
+        """The covariances of all pairs of functions of each sentence, (D, E)."""
+        pairs = zip(self._arc_covariances(first), second, strict=True)
+        return [inner_products(slopes, functions) for slopes, functions in pairs]
+
+    def _covariance_matrices(self, functions: Sequence[Floats]) -> list[Floats]:
+        matrices = self._covariances(functions, functions)
+        # Rounding alone makes one differ from its transpose, or a variance negative.
+        matrices = [(matrix + matrix.T) / 2 for matrix in matrices]
+        for matrix in matrices:
+            np.fill_diagonal(matrix, np.maximum(matrix.diagonal(), 0.0))
+        return matrices
 
     def _expected_attachments(self, trees: Sequence[Tree], labelled: bool) -> Floats:
         marginals = zip(self._arc_marginals, self._finest_marginals, strict=True)

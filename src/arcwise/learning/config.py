@@ -50,7 +50,9 @@ def from_dict(kind: type[T], values: Mapping[str, Any], *, where: str = "configu
     for key in values:
         if key not in fields_by_name:
             raise InputError(f"{where}: found key {key!r}, expected one of {', '.join(fields_by_name)}")
-    _require(kind, values, where)
+    for f in fields(kind):  # type: ignore[arg-type]
+        if f.name not in values and f.default is MISSING and f.default_factory is MISSING:
+            raise InputError(f"{where}: has no key {f.name!r}")
     try:
         return kind(**{key: _checked(fields_by_name[key], value, where) for key, value in values.items()})
     except OptionError as error:
@@ -64,12 +66,6 @@ def to_dict(config: Any) -> dict[str, Any]:
         value = getattr(config, f.name)
         plain[f.name] = to_dict(value) if is_dataclass(value) else value
     return plain
-
-
-def _require(kind: type[Any], values: Mapping[str, Any], where: str) -> None:
-    for f in fields(kind):
-        if f.name not in values and f.default is MISSING and f.default_factory is MISSING:
-            raise InputError(f"{where}: has no key {f.name!r}")
 
 
 def _checked(declaration: Declared, value: Any, where: str) -> Any:

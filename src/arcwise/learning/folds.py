@@ -102,8 +102,7 @@ def warnings(train: Treebank, dev: Treebank | Folds | None) -> list[str]:
     if overlap > OVERLAP:
         lines.append(
             f"{100 * overlap:.0f} % of the words of the development data are in sentences that are also in "
-            "the "
-            "training data: scores and confidences will be overestimated (use other data, or 5fold)"
+            "the training data: scores and confidences will be overestimated (use other data, or 5fold)"
         )
     if dev.word_count < TINY_DEV:
         lines.append(

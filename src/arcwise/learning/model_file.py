@@ -30,19 +30,13 @@ PRECISIONS: tuple[Precision, ...] = ("float32", "float16", "int8")
 _METADATA_KEY = "arcwise"
 _WRITTEN_BY = "written_by"
 _DTYPES = {
-    "F64": np.float64,
-    "F32": np.float32,
-    "F16": np.float16,
-    "I64": np.int64,
-    "I32": np.int32,
-    "I16": np.int16,
-    "I8": np.int8,
-    "U64": np.uint64,
-    "U32": np.uint32,
-    "U16": np.uint16,
-    "U8": np.uint8,
-    "BOOL": np.bool_,
+    "F64": "f8",
+    "F32": "f4",
+    "F16": "f2",
+    "BOOL": "?",
+    **{f"{sign}{8 * size}": f"{sign.lower()}{size}" for sign in "IU" for size in (8, 4, 2, 1)},
 }
+"""Types of safetensors → of numpy."""
 # Safetensors' own limit; a damaged length must not lead to an attempt to read gigabytes.
 _MAX_HEADER = 100_000_000
 

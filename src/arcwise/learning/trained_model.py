@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
@@ -50,17 +49,14 @@ class TrainedParser(Packable, Generic[M]):
     """A parser defined entirely by its ``model``."""
 
     kind: ClassVar[str]
+    model_class: ClassVar[type[Any]]
+    """The class of its ``model``."""
 
     def __init__(self, model: M) -> None:
         self.model = model
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.model.summary}>"
-
-    @classmethod
-    @abstractmethod
-    def _model_of(cls, packed: Packed) -> M:
-        """Unpack the model; raises ``ModelError`` if it is of another kind."""
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
@@ -74,7 +70,7 @@ class TrainedParser(Packable, Generic[M]):
     @classmethod
     def unpack(cls, packed: Packed) -> Self:
         """Rebuild the parser from a packed model."""
-        return cls(cls._model_of(packed))
+        return cls(cls.model_class.unpack(packed))
 
     def reading(self, look_alikes: LookAlikes) -> Self:
         """The same parser with these character substitutions in words."""

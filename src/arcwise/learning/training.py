@@ -144,6 +144,14 @@ def fit(
     return best
 
 
+def starts_by_likelihood(epoch: int, epochs: int) -> bool:
+    """Return whether this epoch of minimum-risk training maximises the likelihood: the first half does.
+
+    The risk is not convex, and flat where the model is certain: from random weights training gets stuck.
+    """
+    return 2 * epoch <= epochs
+
+
 @contextmanager
 def interruptible(best: Best, progress: Progress) -> Iterator[None]:
     """Optional work after training, which Ctrl-C skips without losing the weights."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from time import perf_counter
@@ -27,105 +28,58 @@ class ModelKind:
     """A kind of model. Its package is imported only when a model of the kind is opened or trained."""
 
     description: str
-    open: Callable[[Packed], Parser]
-    """Restores the parser from a packed model."""
-    parser: Callable[[], type[Any]] | None = None
-    """Returns the class with ``train``; None if ``train_parser`` cannot train this kind."""
-    config: Callable[[], type[Any]] | None = None
-    """Returns its configuration class, a frozen dataclass."""
+    parser: str
+    """Its parser class, as ``module:name``; restores a packed model."""
+    config: str | None = None
+    """Its configuration class, a frozen dataclass; None if ``train_parser`` cannot train this kind."""
 
 
-def _open_graph(packed: Packed) -> Parser:
-    return _graph_parser().unpack(packed)  # type: ignore[no-any-return]
-
-
-def _graph_parser() -> type[Any]:
-    from arcwise.graph import GraphParser
-
-    return GraphParser
-
-
-def _graph_config() -> type[Any]:
-    from arcwise.graph import GraphConfig
-
-    return GraphConfig
-
-
-def _open_transition(packed: Packed) -> Parser:
-    return _transition_parser().unpack(packed)  # type: ignore[no-any-return]
-
-
-def _transition_parser() -> type[Any]:
-    from arcwise.transition import TransitionParser
-
-    return TransitionParser
-
-
-def _transition_config() -> type[Any]:
-    from arcwise.transition import TransitionConfig
-
-    return TransitionConfig
-
-
-def _open_neural(packed: Packed) -> Parser:
-    return _neural_parser().unpack(packed)  # type: ignore[no-any-return]
-
-
-def _neural_parser() -> type[Any]:
-    from arcwise.neural import NeuralParser
-
-    return NeuralParser
-
-
-def _neural_config() -> type[Any]:
-    from arcwise.neural import NeuralConfig
-
-    return NeuralConfig
-
-
-def _open_dmv(packed: Packed) -> Parser:
-    from arcwise.induction.parser import DmvParser
-
-    return DmvParser.unpack(packed)
-
-
-def _open_pipeline(packed: Packed) -> Parser:
-    from arcwise.pipeline.pipeline import Pipeline
-
-    return Pipeline.unpack(packed, parser_of=open_packed)
+def _class(path: str) -> type[Any]:
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)  # type: ignore[no-any-return]
 
 
 KINDS: dict[str, ModelKind] = {
-    "graph": ModelKind("graph-based, exact inference", _open_graph, _graph_parser, _graph_config),
-    "transition": ModelKind(
-        "transition-based, greedy or with a beam", _open_transition, _transition_parser, _transition_config
+    "graph": ModelKind(
+        "graph-based, exact inference", "arcwise.graph:GraphParser", "arcwise.graph:GraphConfig"
     ),
-    "neural": ModelKind("neural, exact inference", _open_neural, _neural_parser, _neural_config),
-    "dmv": ModelKind("a grammar, made by 'arcwise induce'", _open_dmv),
-    "pipeline": ModelKind("from raw text to trees, made by 'arcwise train --pipeline'", _open_pipeline),
+    "transition": ModelKind(
+        "transition-based, greedy or with a beam",
+        "arcwise.transition:TransitionParser",
+        "arcwise.transition:TransitionConfig",
+    ),
+    "neural": ModelKind(
+        "neural, exact inference", "arcwise.neural:NeuralParser", "arcwise.neural:NeuralConfig"
+    ),
+    "dmv": ModelKind("a grammar, made by 'arcwise induce'", "arcwise.induction.parser:DmvParser"),
+    "pipeline": ModelKind(
+        "from raw text to trees, made by 'arcwise train --pipeline'", "arcwise.pipeline.pipeline:Pipeline"
+    ),
 }
 """Every kind of model by name."""
 
 
 def trainable() -> list[str]:
     """List the kinds of parser that ``train_parser`` can train."""
-    return [name for name, kind in KINDS.items() if kind.parser is not None]
+    return [name for name, kind in KINDS.items() if kind.config is not None]
 
 
 def trainable_kind(name: str) -> tuple[type[Any], type[Any]]:
     """Return the parser class and the configuration class of a trainable kind."""
     kind = KINDS.get(name)
-    if kind is None or kind.parser is None or kind.config is None:
+    if kind is None or kind.config is None:
         hint = f" ({name} is {kind.description})" if kind else ""
         raise OptionError("kind", f"found {name!r}, expected one of {', '.join(trainable())}{hint}")
-    return kind.parser(), kind.config()
+    return _class(kind.parser), _class(kind.config)
 
 
 def open_packed(packed: Packed) -> Parser:
     """Restore a parser of any kind from a packed model."""
     if packed.kind not in KINDS:
         raise ModelError(f"{packed.path}: found kind {packed.kind!r}, expected one of {', '.join(KINDS)}")
-    return KINDS[packed.kind].open(packed)
+    # A pipeline contains a parser of any kind.
+    others = {"parser_of": open_packed} if packed.kind == "pipeline" else {}
+    return _class(KINDS[packed.kind].parser).unpack(packed, **others)  # type: ignore[no-any-return]
 
 
 def open_model(path: PathLike) -> Parser:

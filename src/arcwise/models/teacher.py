@@ -10,7 +10,7 @@ from typing import Any
 from arcwise.distillation import Distillation, DistillationConfig
 from arcwise.errors import OptionError
 from arcwise.learning.options import declared
-from arcwise.models.registry import KINDS, model_path, open_model
+from arcwise.models.registry import model_path, open_model, trainable, trainable_kind
 from arcwise.parsing.parser import TAGS, Parser
 from arcwise.pipeline.parse_input import format_of
 from arcwise.pipeline.pipeline import as_pipeline, tree_parser
@@ -43,60 +43,45 @@ def load_distillation(
     pipeline that is being trained, which then process the text instead.
     """
     pipeline = as_pipeline(open_model(teacher))
-    if student is not None:
-        read = _TextReader(*student, keep=False, threads=threads)
-    elif pipeline is not None:
-        read = _TextReader(pipeline.tokenizer, pipeline.tagger, keep=True, threads=threads)
-    else:
-        read = _TextReader(None, None, keep=True, threads=threads)
-    pieces = [piece for path in texts for piece in read(path)]
+    readers = student or ((pipeline.tokenizer, pipeline.tagger) if pipeline is not None else (None, None))
+    keep = student is None
+    pieces = [piece for path in texts for piece in _read_text(path, *readers, keep=keep, threads=threads)]
     source = ", ".join(map(str, texts)) if len(texts) < 3 else f"{len(texts)} files"
     text = Treebank(b"".join(piece.data for piece in pieces), source=source) if texts else None
     return replace(open_teacher(teacher), text=text, config=config)
 
 
-class _TextReader:
-    """Reads texts, tokenized and tagged by the given tokenizer and tagger, if any."""
-
-    def __init__(
-        self, tokenizer: Tokenizer | None, tagger: Tagger | None, *, keep: bool, threads: int
-    ) -> None:
-        self._tokenizer, self._tagger, self._keep, self._threads = tokenizer, tagger, keep, threads
-
-    def __call__(self, path: PathLike) -> list[Treebank]:
-        """Read the sentences of a file."""
-        if format_of(path) == "conllu":
-            pieces = [Treebank.read(path)]
-        elif self._tokenizer is None:
-            raise OptionError(
-                "text",
-                f"found raw text in {path}, but the teacher is not a pipeline; "
-                "expected tokenized and tagged CoNLL-U, or a teacher trained by 'arcwise train --pipeline'",
-            )
-        else:
-            with open_input(path) as stream:
-                pieces = list(stream_text(self._tokenizer, stream, source=str(path)))
-        if self._tagger is None:
-            return pieces
-        keep = list(TAGS if self._keep else ())
-        tagged = [self._tagger.tag(piece, keep=keep, threads=self._threads) for piece in pieces]
-        return tagged if self._keep else [self._tagger.look_alikes.view(piece) for piece in tagged]
+def _read_text(
+    path: PathLike, tokenizer: Tokenizer | None, tagger: Tagger | None, *, keep: bool, threads: int
+) -> list[Treebank]:
+    """Read the sentences of a file, tokenized and tagged by the tokenizer and the tagger, if any."""
+    if format_of(path) == "conllu":
+        pieces = [Treebank.read(path)]
+    elif tokenizer is None:
+        raise OptionError(
+            "text",
+            f"found raw text in {path}, but the teacher is not a pipeline; "
+            "expected tokenized and tagged CoNLL-U, or a teacher trained by 'arcwise train --pipeline'",
+        )
+    else:
+        with open_input(path) as stream:
+            pieces = list(stream_text(tokenizer, stream, source=str(path)))
+    if tagger is None:
+        return pieces
+    tagged = [tagger.tag(piece, keep=list(TAGS if keep else ()), threads=threads) for piece in pieces]
+    return tagged if keep else [tagger.look_alikes.view(piece) for piece in tagged]
 
 
 def _retrain(parser: Parser) -> Callable[[Treebank], Parser] | None:
-    """A function that trains such a parser on another treebank; None if its kind cannot be trained.
-
-    Options, number of epochs and temperatures are the parser's.
-    """
-    kind, config = KINDS.get(parser.kind), parser.info.get("config")
-    if kind is None or kind.parser is None or config is None:
+    """A function that trains such a parser, with its options, on another treebank; None if there is none."""
+    config = parser.info.get("config")
+    if parser.kind not in trainable() or config is None:
         return None
     changes = {"patience": 0, "try_C": (), "epochs": parser.info.get("epoch") or config.epochs}
     config = replace(config, **{name: v for name, v in changes.items() if name in declared(type(config))})
-    make_parser = kind.parser
 
     def retrain(treebank: Treebank) -> Parser:
-        trained: Any = make_parser().train(treebank, None, config=config)
+        trained: Any = trainable_kind(parser.kind)[0].train(treebank, None, config=config)
         if trained.info.get("interrupted"):
             raise KeyboardInterrupt
         fitted = getattr(parser, "fitted", None)

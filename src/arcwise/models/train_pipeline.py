@@ -187,10 +187,7 @@ def _defaults(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _log_scores(pipeline: Pipeline, dev: Treebank, threads: int, progress: Progress) -> None:
-    """Add the scores on the development data to the card and log them.
-
-    Ctrl-C skips them and loses nothing else.
-    """
+    """Add the scores on the development data to the card and log them; Ctrl-C skips only them."""
     try:
         pipeline.card["dev"] = raw_text_scores(pipeline, dev, threads=threads)
     except KeyboardInterrupt:

@@ -15,7 +15,7 @@ from arcwise.optional import require
 from arcwise.parsing.parser import Device
 
 Size = Literal["small", "base", "large"]
-Objective = Literal["likelihood", "softmax-margin", "hinge", "head-by-head"]
+Objective = Literal["likelihood", "softmax-margin", "hinge", "risk", "head-by-head"]
 TagColumn = Literal["upos", "xpos", "feats", "lemma"]
 
 INPUTS = (
@@ -85,8 +85,10 @@ class NeuralConfig:
     objective: Objective = option(
         "likelihood",
         "Training objective: likelihood (negative log-likelihood of the tree), softmax-margin (the same with "
-        "cost-augmented scores), hinge (structured hinge loss) or head-by-head (cross-entropy over each "
-        "word's heads, without a tree constraint). Labels are trained jointly.",
+        "cost-augmented scores), hinge (structured hinge loss), risk (expected number of wrong heads and "
+        "labels, after half the epochs of likelihood) or head-by-head (cross-entropy over each word's heads, "
+        "without a tree constraint). Labels "
+        "are trained jointly.",
     )
     projective: bool = option(
         False,

@@ -12,7 +12,13 @@ from arcwise.learning.folds import Folds, calibration_report, data_name
 from arcwise.learning.progress import Progress
 from arcwise.neural.model import NeuralModel
 from arcwise.neural.parser import NeuralParser
-from arcwise.parsing.calibration import fit_common_temperatures, head_calibration_error, match_temperatures
+from arcwise.parsing.calibration import (
+    confident_parses,
+    fit_common_temperatures,
+    head_calibration_error,
+    match_temperatures,
+    temperatures_text,
+)
 from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.scored import Temperatures
 from arcwise.treebanks import Treebank
@@ -115,17 +121,8 @@ def _calibrated(
     """Fit the temperatures that make stated probabilities match accuracy on ``parts``."""
     scorers = [(parser.with_temperatures, sample) for parser, sample in parts]
     matched = match_temperatures(scorers, start, threads=threads)
-    parsed = []
-    for parser, sample in parts:
-        fitted = parser.with_temperatures(matched.heads, matched.labels, matched.smoothing)
-        options = ParseOptions(confidence=True)
-        parsed.append((fitted.parses(sample, options=options, threads=threads), sample))
-    error = head_calibration_error(parsed)
+    error = head_calibration_error(confident_parses(scorers, matched, threads))
     on = str(dev) if isinstance(dev, Folds) else data_name(dev)
-    progress.say(
-        f"temperature of heads {matched.heads:.3g}, of labels {matched.labels:.3g}, "
-        f"smoothing {matched.smoothing:.2g}: "
-        f"calibration error of heads {100 * error:.1f} % on {on} ('arcwise calibrate' shows more)"
-    )
+    progress.say(temperatures_text(matched, error, on))
     report = {**model.report, "calibration": calibration_report(dev, error, doubts)}
     return replace(model, temperatures=matched, report=report)

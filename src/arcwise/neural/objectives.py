@@ -19,6 +19,7 @@ _LOSSES: dict[str, Callable[..., Tensor]] = {
     "likelihood": losses.log_likelihood,
     "softmax-margin": losses.softmax_margin,
     "hinge": losses.hinge,
+    "risk": losses.risk,
 }
 
 

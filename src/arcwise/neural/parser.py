@@ -11,7 +11,6 @@ from arcwise.deprecation import renamed_keyword
 from arcwise.distillation import Distillation
 from arcwise.engine import Engine, ThisProcess
 from arcwise.learning.folds import Development
-from arcwise.learning.model_file import Packed
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained_model import TrainedParser
 from arcwise.neural.config import NeuralConfig
@@ -24,7 +23,7 @@ from arcwise.parsing.parser import Capabilities, ParseOptions, SentenceConstrain
 from arcwise.parsing.parses import Analysis, KBestParses, Parses
 from arcwise.parsing.scored import Decoding, ScoredParser, Temperatures
 from arcwise.treebanks import Treebank, as_treebank
-from arcwise.treebanks.columns import upos_confidence
+from arcwise.treebanks.columns import fill_blanks, upos_confidence
 from arcwise.treebanks.files import PathLike
 
 if TYPE_CHECKING:
@@ -45,6 +44,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
     """
 
     kind: ClassVar[str] = KIND
+    model_class = NeuralModel
     description: ClassVar[str] = "neural"
     scores_are_tempered: ClassVar[bool] = True
 
@@ -89,11 +89,14 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         # A transformer is large: share it instead of loading it again.
         return type(self)(model, scorer=self.scorer.of(model))  # type: ignore[union-attr]
 
-    def _placed(self, options: ParseOptions) -> Self:
-        """Return the parser on the device of the options.
+    @property
+    def members(self) -> tuple[Self, ...]:
+        """The networks of the ensemble as parsers of their own, e.g. for a ``MarginalEnsemble``."""
+        model = replace(self.model, config=replace(self.model.config, ensemble=1))
+        return tuple(type(self)(replace(model, members=(member,))) for member in model.members)
 
-        Itself if they name none or there is no transformer.
-        """
+    def _placed(self, options: ParseOptions) -> Self:
+        """Return the parser on the device of the options; itself without a device or a transformer."""
         if options.device is None or self.model.transformer is None:
             return self
         if options.device not in self._by_device:
@@ -155,10 +158,6 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         )
         return cls(model)
 
-    @classmethod
-    def _model_of(cls, packed: Packed) -> NeuralModel:
-        return NeuralModel.unpack(packed)
-
     def analyse(
         self,
         treebank: Treebank,
@@ -217,10 +216,10 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         # Only lemma scripts read the forms; a view of a treebank is not free.
         read = self.model.look_alikes.view(treebank) if "lemma" in names else treebank
         columns: dict[str, Any] = {}
-        for name, coded in self.model.tags.annotations(read, [codes for codes, _ in predictions]).items():
+        for name, values in self.model.tags.annotations(read, [codes for codes, _ in predictions]).items():
             if name in self.model.writes:
                 kept = treebank.column(name) if name in options.kept else None
-                columns[name] = coded if kept is None else coded.where_blank(kept)
+                columns[name] = values if kept is None else fill_blanks(kept, values)
         if options.confidence and "upos" in columns:
             probabilities = predictions[names.index("upos")][1]
             kept = treebank.column("upos") if "upos" in options.kept else None

@@ -104,7 +104,7 @@ def _check_pieces(folder: str, transformer: Transformer, *, embeddings: int) -> 
     try:
         highest, room = pieces.highest, pieces.room
     except Exception as error:  # the tokenizers library raises bare Exception for a bad file
-        raise _unusable(folder, f"{TOKENIZER} is not a valid tokenizer ({_first_line(error)})") from error
+        raise _unusable(folder, f"{TOKENIZER} is not a valid tokenizer ({first_line(error)})") from error
     if highest >= embeddings:
         raise _unusable(
             folder,
@@ -133,7 +133,7 @@ def _read_json(folder: str, name: str) -> dict[str, Any]:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise _unusable(folder, f"{name} is not valid JSON ({_first_line(error)})") from error
+        raise _unusable(folder, f"{name} is not valid JSON ({first_line(error)})") from error
     if not isinstance(value, dict):
         raise _unusable(folder, f"{name} is a {type(value).__name__}, expected an object")
     return value
@@ -143,6 +143,6 @@ def _unusable(folder: str, reason: str) -> OptionError:
     return OptionError(_OPTION, f"{folder}: {reason}")
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """Return the first line of an error's message."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -45,7 +45,7 @@ class EnsembleScorer:
         """Score every arc with every label, averaged over the networks."""
         read = self._model.look_alikes.view(treebank)
         by_network = [
-            Scores(network.scores(read.layout, read.data, required, threads=threads), self.labels)
+            Scores(network.scores(*read.fields, required, threads=threads), self.labels)
             for network in self.networks
         ]
         return by_network[0] if len(by_network) == 1 else Scores.mean(by_network)
@@ -53,7 +53,7 @@ class EnsembleScorer:
     def tags(self, treebank: Treebank, *, threads: int = 1) -> list[tuple[Codes, Floats]]:
         """For each tag, every word's code and its probability, from the most confident network."""
         read = self._model.look_alikes.view(treebank)
-        by_network = [network.tags(read.layout, read.data, threads=threads) for network in self.networks]
+        by_network = [network.tags(*read.fields, threads=threads) for network in self.networks]
         return [most_confident(predictions) for predictions in zip(*by_network, strict=True)]
 
     def pack(self, precision: Precision = "float32") -> Packed:
@@ -76,8 +76,7 @@ class NeuralScorer(EnsembleScorer):
         """Score and decode in one native call."""
         read = self._model.look_alikes.view(treebank)
         return self.networks[0].parse(
-            read.layout,
-            read.data,
+            *read.fields,
             required,
             settings=settings,
             threads=threads,
@@ -104,9 +103,7 @@ class NeuralScorer(EnsembleScorer):
     ) -> native.KBestResult:
         """Score and find the k best trees in one native call."""
         read = self._model.look_alikes.view(treebank)
-        return self.networks[0].k_best(
-            read.layout, read.data, required, settings=settings, k=k, threads=threads
-        )
+        return self.networks[0].k_best(*read.fields, required, settings=settings, k=k, threads=threads)
 
 
 class TaggingScorer(NeuralScorer):
@@ -128,8 +125,7 @@ class TaggingScorer(NeuralScorer):
         """Score, decode and tag in one native call."""
         read = self._model.look_alikes.view(treebank)
         result, tags = self.networks[0].parse_and_tag(
-            read.layout,
-            read.data,
+            *read.fields,
             required,
             settings=settings,
             threads=threads,

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.features.lemma_scripts import NO_LEMMA, lemmas_by, read_script, script_text, scripts_of
 from arcwise.treebanks import Coded, Treebank
+from arcwise.treebanks.columns import field_strings
 from arcwise.treebanks.field_values import pairs, split_pairs
 
 Codes = npt.NDArray[np.int32]
@@ -112,15 +113,17 @@ class TagAlphabets:
             by_tag.append(np.array(of_string, np.int32)[coded.codes])
         return by_tag
 
-    def annotations(self, treebank: Treebank, codes: Sequence[Codes]) -> dict[str, Coded]:
+    def annotations(
+        self, treebank: Treebank, codes: Sequence[Codes]
+    ) -> dict[str, Coded | native.StringColumn]:
         """Decode the words' values into columns of the treebank."""
-        columns: dict[str, Coded] = {}
+        columns: dict[str, Coded | native.StringColumn] = {}
         features = [place for place, name in enumerate(self.names) if name.startswith(_FEATS)]
         for place, name in enumerate(self.names):
             if name == _LEMMA:
                 columns[name] = lemmas_by(treebank, codes[place], _native_scripts(self.values[place]))
             elif place not in features:
-                columns[name] = Coded(codes[place], list(self.values[place]))
+                columns[name] = Coded(codes[place], field_strings(self.values[place]))
         if features:
             # Format each distinct combination once: a treebank has far fewer of them than words.
             keys = _combined([codes[p] for p in features], [len(self.values[p]) for p in features])

@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import torch
 from torch import Tensor
 
 from arcwise.inference.tree_class import TreeClass
-from arcwise.learning.training import Advance, Weights
+from arcwise.learning.training import Advance, Weights, starts_by_likelihood
 from arcwise.neural.batch import Batch, Dropout
 from arcwise.neural.config import NeuralConfig
 from arcwise.neural.data import Data
@@ -74,17 +75,21 @@ class NetworkTrainer:
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
         """Train for an epoch; return the mean loss per word."""
         self.network.train()
+        config = self._config
+        assert config.epochs is not None
+        if config.objective == "risk" and starts_by_likelihood(number, config.epochs):
+            config = replace(config, objective="likelihood")
         total, words = torch.zeros((), dtype=torch.float64, device=self._data.device), 0
         for sentences in self._data.batches(self._words, order, states=self._states):
-            total += self._learn(sentences)
+            total += self._learn(sentences, config)
             words += int(self._data.lengths[sentences].sum())
             advance(len(sentences))
         return {"loss": total.item() / max(words, 1)}
 
-    def _learn(self, sentences: npt.NDArray[np.int64]) -> Tensor:
+    def _learn(self, sentences: npt.NDArray[np.int64], config: NeuralConfig) -> Tensor:
         batch = self._data.batch(sentences)
         hidden = self.network.hidden(self._data.rows[batch.positions], batch, self._drops)
-        of_trees = sentence_losses(self.network, hidden, self._data, batch, self._config)
+        of_trees = sentence_losses(self.network, hidden, self._data, batch, config)
         # A partial annotation that no tree of the class satisfies has an infinite loss: skip the sentence.
         loss = torch.where(of_trees.isfinite(), of_trees, 0.0).sum()
         for of_tags in tag_losses(self.network, hidden, self._data, batch):

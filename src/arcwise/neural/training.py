@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from arcwise.distillation import Distillation, DistillationData, distillation_da
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError
 from arcwise.evaluation.attachment import GoldTrees
+from arcwise.inference.labels import codes_of
 from arcwise.learning.cross_validation import FoldScores, FoldTask, cross_validate, fold_tasks
 from arcwise.learning.folds import (
     Development,
@@ -278,7 +279,7 @@ class NeuralLearner:
         config = replace(self.config, seed=self.config.seed + number)
         epochs = epochs or config.epochs
         assert epochs is not None
-        labels = _codes(self.prepared.labels, self.labels)
+        labels = codes_of(self.prepared.labels, self.labels)
         tags, targets = self.tags.codes(self.train), None
         if self.distilled is not None:
             targets = self._soft_targets(self.distilled, labels)
@@ -348,16 +349,8 @@ def _train_fold(
     return model, FoldScores.of(task.held_out, best.history, interrupted=best.interrupted)
 
 
-def _codes(values: Sequence[str], names: Sequence[str]) -> npt.NDArray[np.int32]:
-    codes = {name: code for code, name in enumerate(names)}
-    return np.array([codes.get(value, -1) for value in values], np.int32)
-
-
 def _cross_validated(learner: NeuralLearner, folds: Folds, progress: Progress, engine: Engine) -> NeuralModel:
-    """Choose the epoch by cross-validation and train the final networks on the whole treebank.
-
-    The networks of the folds calibrate the final ones.
-    """
+    """Choose the epoch by cross-validation, train on the whole treebank, calibrate with the folds."""
     distilled = learner.distilled
     gold = len(learner.train) if distilled is None else distilled.gold_sentences
     tasks = fold_tasks(folds, learner.train[:gold], distilled, seen=learner.tagged[:gold])

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from arcwise.errors import ModelError, OptionError
 from arcwise.neural.batch import Batch, Dropout, apply_dropout
 from arcwise.neural.pieces import WordPieces, windows
+from arcwise.neural.pretrained import first_line
 from arcwise.neural.shape import TRANSFORMER
 from arcwise.neural.transformer import Transformer
 
@@ -151,7 +152,7 @@ def make_transformer(config: Mapping[str, Any]) -> Any:
             )
         except Exception as error:  # the library raises many types for a bad configuration
             raise ModelError(
-                f"cannot build a transformer of type {model_type!r} ({_first_line(error)})"
+                f"cannot build a transformer of type {model_type!r} ({first_line(error)})"
             ) from error
     return _without_pooler(model)
 
@@ -176,7 +177,7 @@ def read_transformer(folder: str) -> Any:
             )
         except Exception as error:  # the library raises many types for a bad folder
             raise OptionError(
-                "encoder", f"{folder}: cannot be read as a transformer ({_first_line(error)})"
+                "encoder", f"{folder}: cannot be read as a transformer ({first_line(error)})"
             ) from error
     missing = sorted(name for name in loading_info["missing_keys"] if "pooler" not in name)
     missing += sorted(str(name) for name, *_ in loading_info["mismatched_keys"])
@@ -225,8 +226,3 @@ def _quiet() -> Iterator[None]:
         logging.set_verbosity(level)
         if bars:
             logging.enable_progress_bar()
-
-
-def _first_line(error: Exception) -> str:
-    """Return the first line of an error's message."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

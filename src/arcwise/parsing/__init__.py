@@ -1,5 +1,6 @@
 """Parsers: the protocol, scorers, parse options, parses with probabilities, and their CoNLL-U form."""
 
+from arcwise.parsing.ensemble import MarginalEnsemble
 from arcwise.parsing.parser import Capabilities, ParseOptions, Parser
 from arcwise.parsing.parses import Analysis, KBestParses, Note, Parses, Probabilities
 from arcwise.parsing.scored import Decoding, ScoredParser, Temperatures
@@ -11,6 +12,7 @@ __all__ = [
     "Decoding",
     "FunctionScorer",
     "KBestParses",
+    "MarginalEnsemble",
     "Note",
     "ParseOptions",
     "Parser",

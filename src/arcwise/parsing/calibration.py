@@ -65,13 +65,13 @@ def reliability(parser: ScoredParser, treebank: Treebank, *, bins: int = 10, thr
 def _reliability(parser: ScoredParser, treebank: Treebank, parses: Parses, bins: int) -> Reliability:
     heads = _calibration([(parses, treebank)], bins=bins)
     labels = _calibration([(parses, treebank)], labels=True, bins=bins) if parser.labels else None
-    return Reliability(heads, labels, *_losses([(treebank, parses)]))
+    return Reliability(heads, labels, *_losses([(parses, treebank)]))
 
 
-def _losses(parsed: Sequence[tuple[Treebank, Parses]]) -> tuple[float, float]:
+def _losses(parsed: Sequence[tuple[Parses, Treebank]]) -> tuple[float, float]:
     """Mean -log P(gold head) and mean -log P(gold label | gold head) over the words of all treebanks."""
     heads, labels = [np.zeros(0, np.float32)], [np.zeros(0, np.float32)]
-    for treebank, parses in parsed:
+    for parses, treebank in parsed:
         assert parses.probabilities is not None
         gold = parses.probabilities.gold
         assert gold is not None
@@ -143,16 +143,15 @@ def fit_common_temperatures(
     unless the scores of all parsers are simply divided by it.
     """
     low, high = np.full(2, np.log(_LOW)), np.full(2, np.log(_HIGH))
-    # Scores of a small treebank fit into memory, and a search asks for them two dozen times.
-    small = sum(len(treebank) for _, treebank in parts) <= _MAX_CACHED_SENTENCES
-    best = _search(_Losses(parts, start, threads, keep=small), Temperatures(), low, high, steps)
-    best = _fit_smoothing(_Losses(parts, best, threads, keep=small), best)
+    small = _is_small(parts)
+    best = _search(_ParsesAt(parts, start, threads, keep=small), Temperatures(), low, high, steps)
+    best = _fit_smoothing(_ParsesAt(parts, best, threads, keep=small), best)
     if all(_at(parser_at, best).scores_are_tempered for parser_at, _ in parts):
         return best
     middle = np.log([best.heads, best.labels])
     low, high = np.maximum(middle - np.log(_NEAR), low), np.minimum(middle + np.log(_NEAR), high)
     # Fewer steps: the interval is a factor of nine wide, not a million.
-    return _search(_Losses(parts, best, threads, keep=False), best, low, high, max(steps - 7, 1))
+    return _search(_ParsesAt(parts, best, threads, keep=False), best, low, high, max(steps - 7, 1))
 
 
 def match_temperatures(
@@ -167,17 +166,17 @@ def match_temperatures(
     parts = _with_heads(parts)
     if not parts:
         return start
-    calibration_at = _CalibrationAt(parts, start, threads)
+    parses_at = _ParsesAt(parts, start, threads, keep=_is_small(parts))
     candidates = []
     for smoothing in sorted({start.smoothing, *_SMOOTHINGS}):
         smoothed = replace(start, smoothing=smoothing)
 
         def excess(temperature: float, smoothed: Temperatures = smoothed) -> float:
-            return calibration_at(replace(smoothed, heads=temperature)).overconfidence
+            return _calibration(parses_at(replace(smoothed, heads=temperature))).overconfidence
 
         candidates.append(replace(smoothed, heads=_root(excess, start.heads, steps)))
-    best = min(candidates, key=lambda candidate: calibration_at(candidate).brier)
-    return _match_labels(calibration_at, best, steps)
+    best = min(candidates, key=lambda candidate: _calibration(parses_at(candidate)).brier)
+    return _match_labels(parses_at, best, steps)
 
 
 def match_label_temperature(
@@ -185,7 +184,13 @@ def match_label_temperature(
 ) -> Temperatures:
     """Find the label temperature at which the mean confidence of heads with labels equals their accuracy."""
     parts = _with_heads(parts)
-    return _match_labels(_CalibrationAt(parts, start, threads), start, steps) if parts else start
+    parses_at = _ParsesAt(parts, start, threads, keep=_is_small(parts))
+    return _match_labels(parses_at, start, steps) if parts else start
+
+
+def _is_small(parts: Parts) -> bool:
+    # Scores of a small treebank fit into memory, and a search asks for them two dozen times.
+    return sum(len(treebank) for _, treebank in parts) <= _MAX_CACHED_SENTENCES
 
 
 def _with_heads(parts: Parts) -> Parts:
@@ -193,12 +198,12 @@ def _with_heads(parts: Parts) -> Parts:
     return [(parser_at, treebank) for parser_at, treebank in parts if (np.asarray(treebank.heads) >= 0).any()]
 
 
-def _match_labels(calibration_at: _CalibrationAt, start: Temperatures, steps: int) -> Temperatures:
-    if not calibration_at.labelled:
+def _match_labels(parses_at: _ParsesAt, start: Temperatures, steps: int) -> Temperatures:
+    if not parses_at.labelled:
         return start
 
     def excess(temperature: float) -> float:
-        return calibration_at(replace(start, labels=temperature), labels=True).overconfidence
+        return _calibration(parses_at(replace(start, labels=temperature)), labels=True).overconfidence
 
     return replace(start, labels=_root(excess, start.labels, steps))
 
@@ -223,43 +228,29 @@ def _root(excess: Callable[[float], float], start: float, steps: int) -> float:
         first, way = first + turn * width, turn
 
 
-class _CalibrationAt:
-    """From temperatures to the calibration of heads, or of heads with labels, over all parts."""
+class _ParsesAt:
+    """From temperatures to the parses of all parts. ``keep``: keep the scores at ``start``."""
 
-    def __init__(self, parts: Parts, start: Temperatures, threads: int) -> None:
-        keep = sum(len(treebank) for _, treebank in parts) <= _MAX_CACHED_SENTENCES
+    def __init__(self, parts: Parts, start: Temperatures, threads: int, *, keep: bool) -> None:
         parsers = [(_at(parser_at, start), treebank) for parser_at, treebank in parts]
         self.labelled = any(parser.labels for parser, _ in parsers)
         self._parsed = [
-            (treebank, _parsed_by(parser, treebank, threads, keep=keep)) for parser, treebank in parsers
+            (_parsed_by(parser, treebank, threads, keep=keep), treebank) for parser, treebank in parsers
         ]
 
-    def __call__(self, temperatures: Temperatures, *, labels: bool = False) -> Calibration:
-        parsed = [(parses(temperatures), treebank) for treebank, parses in self._parsed]
-        return _calibration(parsed, labels=labels)
+    def __call__(self, temperatures: Temperatures) -> list[tuple[Parses, Treebank]]:
+        return [(parsed(temperatures), treebank) for parsed, treebank in self._parsed]
+
+    def losses(self, temperatures: Temperatures) -> npt.NDArray[np.float64]:
+        return np.array(_losses(self(temperatures)))
 
 
 def _at(parser_at: Callable[[float, float, float], P], temperatures: Temperatures) -> P:
     return parser_at(temperatures.heads, temperatures.labels, temperatures.smoothing)
 
 
-class _Losses:
-    """From temperatures to losses over all parts. ``keep``: keep the scores at ``start``."""
-
-    def __init__(self, parts: Parts, start: Temperatures, threads: int, *, keep: bool) -> None:
-        self.labelled = False
-        self._parsed = []
-        for parser_at, treebank in parts:
-            parser = _at(parser_at, start)
-            self.labelled = self.labelled or bool(parser.labels)
-            self._parsed.append((treebank, _parsed_by(parser, treebank, threads, keep=keep)))
-
-    def __call__(self, temperatures: Temperatures) -> npt.NDArray[np.float64]:
-        return np.array(_losses([(treebank, parsed(temperatures)) for treebank, parsed in self._parsed]))
-
-
 def _search(
-    losses_at: _Losses,
+    parses_at: _ParsesAt,
     start: Temperatures,
     low: npt.NDArray[np.float64],
     high: npt.NDArray[np.float64],
@@ -270,16 +261,16 @@ def _search(
     def at(logs: npt.NDArray[np.float64]) -> Temperatures:
         heads, labels = (float(t) for t in np.exp(logs))
         # The label loss of an unlabelled parser is constant, and the search would return an arbitrary end.
-        return replace(start, heads=heads, labels=labels if losses_at.labelled else 1.0)
+        return replace(start, heads=heads, labels=labels if parses_at.labelled else 1.0)
 
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    left_loss, right_loss = losses_at(at(left)), losses_at(at(right))
+    left_loss, right_loss = parses_at.losses(at(left)), parses_at.losses(at(right))
     for _ in range(steps):
         # Both searches run in step, element by element, so that one parse serves heads and labels.
         leftwards = left_loss < right_loss
         low, high = np.where(leftwards, low, left), np.where(leftwards, right, high)
         tried = np.where(leftwards, high - _GOLDEN * (high - low), low + _GOLDEN * (high - low))
-        tried_loss = losses_at(at(tried))
+        tried_loss = parses_at.losses(at(tried))
         left, right = np.where(leftwards, tried, right), np.where(leftwards, left, tried)
         left_loss, right_loss = (
             np.where(leftwards, tried_loss, right_loss),
@@ -288,7 +279,7 @@ def _search(
     return at((low + high) / 2)
 
 
-def _fit_smoothing(losses_at: _Losses, start: Temperatures) -> Temperatures:
+def _fit_smoothing(parses_at: _ParsesAt, start: Temperatures) -> Temperatures:
     """Add smoothing if it lowers the head loss: pattern search with the head temperature, in logs."""
 
     def at(logs: npt.NDArray[np.float64]) -> Temperatures:
@@ -296,16 +287,32 @@ def _fit_smoothing(losses_at: _Losses, start: Temperatures) -> Temperatures:
         return replace(start, heads=heads, smoothing=min(smoothing, _MOST_SMOOTHING))
 
     here = np.log([start.heads, _FIRST_SMOOTHING])
-    least = losses_at(at(here))[0]
+    least = parses_at.losses(at(here))[0]
     for step in _STEPS:
         direction, failed = 0, 0
         while failed < len(_DIRECTIONS):
             there = here + step * _DIRECTIONS[direction]
-            if (loss := losses_at(at(there))[0]) < least - _GAIN:
+            if (loss := parses_at.losses(at(there))[0]) < least - _GAIN:
                 here, least, failed = there, loss, 0  # continue in this direction
             else:
                 direction, failed = (direction + 1) % len(_DIRECTIONS), failed + 1
-    return at(here) if least < losses_at(start)[0] - _GAIN else start
+    return at(here) if least < parses_at.losses(start)[0] - _GAIN else start
+
+
+def temperatures_text(temperatures: Temperatures, error: float, on: str) -> str:
+    """Describe fitted temperatures, smoothing and the remaining calibration error."""
+    return (
+        f"temperature of heads {temperatures.heads:.3g}, of labels {temperatures.labels:.3g}, smoothing "
+        f"{temperatures.smoothing:.2g}: "
+        f"calibration error of heads {100 * error:.1f} % on {on} ('arcwise calibrate' shows more)"
+    )
+
+
+def confident_parses(parts: Parts, at: Temperatures, threads: int) -> list[tuple[Parses, Treebank]]:
+    """Parse each treebank with confidences at these temperatures."""
+    options = ParseOptions(confidence=True)
+    parsers = [(_at(parser_at, at), treebank) for parser_at, treebank in parts]
+    return [(parser.parses(bank, options=options, threads=threads), bank) for parser, bank in parsers]
 
 
 def head_calibration_error(parts: Sequence[tuple[Parses, Treebank]]) -> float:

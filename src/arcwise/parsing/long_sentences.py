@@ -90,7 +90,7 @@ def _runs(is_long: list[bool]) -> Iterator[tuple[tuple[int, int], bool]]:
 
 
 def _part(treebank: Treebank, first: int, last: int) -> Treebank:
-    start, stop = treebank.layout.sentence_bytes[first], treebank.layout.sentence_bytes[last]
+    start, stop = treebank.sentence_bytes[first], treebank.sentence_bytes[last]
     return Treebank(
         treebank.data[start:stop],
         source=treebank.source,

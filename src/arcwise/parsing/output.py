@@ -8,13 +8,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from arcwise import native
 from arcwise.inference import Alternative
 from arcwise.log import logger
 from arcwise.parsing.misc_form import format_alternatives
 from arcwise.parsing.parser import ParseOptions, SentenceConstraints
 from arcwise.parsing.parses import Analysis, Floats, KBestParses, Note, Parses
 from arcwise.treebanks import Treebank
-from arcwise.treebanks.columns import Coded
+from arcwise.treebanks.columns import Coded, field_strings, misc_pairs, probability_pairs
 
 TagColumns = Callable[[Treebank], Mapping[str, Any]]
 """The columns (arguments of ``Treebank.annotate``) that a parser writes besides heads and labels."""
@@ -87,14 +88,14 @@ def annotated(
     comments tree_prob (labels summed out) and tree_entropy (in bits). ``alternatives``: number of alternative
     head-label pairs per word in MISC. Notes go to the comment parse_note.
     """
-    columns: dict[str, Any] = {**tags, "heads": parses.heads}
+    columns: dict[str, Any] = {"heads": parses.heads}
     if parses.label_names:
-        columns["deprel"] = Coded(parses.labels, parses.label_names)
+        columns["deprel"] = Coded(parses.labels, field_strings(parses.label_names))
     comments = _notes(parses.notes, len(treebank))
-    pairs: list[Sequence[str]] = []
+    pairs: list[Coded] = []
     if parses.probabilities is not None:
         sure = parses.probabilities
-        pairs.append(_confidences(sure.head, sure.label, labelled=bool(parses.label_names)))
+        pairs += _confidences(sure.head, sure.label, labelled=bool(parses.label_names))
         tree_values = np.exp(sure.log_tree).tolist(), (sure.head_entropy / np.log(2)).tolist()
         for s, (probability, bits) in enumerate(zip(*tree_values, strict=True)):
             # An unparsed sentence keeps its own tree, which the parser's probability would not describe.
@@ -105,20 +106,13 @@ def annotated(
                     **comments[s],
                 }
     if alternatives and parses.alternatives is not None:
-        pairs.append(_alternatives(parses.alternatives, alternatives))
+        pairs.append(Coded.of(_alternatives(parses.alternatives, alternatives)))
     if pairs:
-        update = _joined(pairs, _unparsed_words(treebank, parses.unparsed))
-        if "misc_update" in tags:
-            # One merge of both writes what two merges, one after the other, would.
-            coded = tags["misc_update"]
-            words = zip(coded.codes.tolist(), update, strict=True)
-            update = [
-                f"{coded.strings[code]}|{pair}" if pair else coded.strings[code] for code, pair in words
-            ]
-        columns["misc_update"] = update
+        columns["misc_update"] = _joined(pairs, _unparsed_words(treebank, parses.unparsed))
     if any(comments):
         columns["comments"] = comments
-    return treebank.annotate(**columns, strict=False)  # greedy heads need not form a tree
+    tagged = treebank.annotate(**tags) if tags else treebank
+    return tagged.annotate(**columns, strict=False)  # greedy heads need not form a tree
 
 
 def with_k_best(treebank: Treebank, parses: KBestParses, options: ParseOptions) -> Treebank:
@@ -141,47 +135,44 @@ def with_k_best(treebank: Treebank, parses: KBestParses, options: ParseOptions) 
         tree_comments.append({**values, **comments[s]})
     columns: dict[str, Any] = {"heads": parses.heads, "comments": tree_comments}
     if parses.label_names:
-        columns["deprel"] = Coded(parses.labels, parses.label_names)
-    pairs: list[Sequence[str]] = []
+        columns["deprel"] = Coded(parses.labels, field_strings(parses.label_names))
+    pairs: list[Coded] = []
     if options.confidence and parses.probabilities is not None:
-        pairs.append(
-            _confidences(
-                parses.probabilities.head, parses.probabilities.label, labelled=bool(parses.label_names)
-            )
-        )
+        sure = parses.probabilities
+        pairs += _confidences(sure.head, sure.label, labelled=bool(parses.label_names))
     if options.alternatives and parses.alternatives is not None:
         by_word = _alternatives(parses.alternatives, options.alternatives)
         starts = treebank.sentence_words.astype(int).tolist()
-        pairs.append([by_word[w] for s in numbers for w in range(starts[s], starts[s + 1])])
+        pairs.append(Coded.of([by_word[w] for s in numbers for w in range(starts[s], starts[s + 1])]))
     if pairs:
         unparsed = [tree for tree, s in enumerate(numbers) if s in parses.unparsed]
         columns["misc_update"] = _joined(pairs, _unparsed_words(repeated, unparsed))
     return repeated.annotate(**columns)
 
 
-def _confidences(head: Floats, label: Floats, *, labelled: bool) -> list[str]:
-    """The MISC pairs of each word. Formats Python floats, which is faster than formatting numpy scalars."""
-    if not labelled:
-        return [f"HeadProb={p:.4f}" for p in head.tolist()]
-    pairs = zip(head.tolist(), label.tolist(), strict=True)
-    return [f"HeadProb={p:.4f}|DeprelProb={q:.4f}" for p, q in pairs]
+def _confidences(head: Floats, label: Floats, *, labelled: bool) -> list[Coded]:
+    """The MISC pairs of each word."""
+    heads = probability_pairs("HeadProb", head, 4)
+    return [heads, probability_pairs("DeprelProb", label, 4)] if labelled else [heads]
 
 
 def _alternatives(alternatives: Sequence[Sequence[Alternative]], k: int) -> list[str]:
     return [format_alternatives(word, k) for word in alternatives]
 
 
-def _joined(pairs: Sequence[Sequence[str]], without: set[int]) -> Sequence[str]:
-    """Join the MISC pairs of each word; words in ``without`` have none."""
-    if len(pairs) == 1 and not without:
-        return pairs[0]
-    rows = zip(*pairs, strict=True)
-    return ["" if word in without else "|".join(filter(None, row)) for word, row in enumerate(rows)]
+def _joined(pairs: Sequence[Coded], unparsed: list[int]) -> native.StringColumn:
+    """Join the MISC pairs of each word; the words of ``unparsed`` sentences have none."""
+    columns = []
+    for coded in pairs:
+        codes = coded.codes.copy()
+        codes[unparsed] = -1
+        columns.append(misc_pairs(Coded(codes, coded.strings)))
+    return native.joined_pairs(columns)
 
 
-def _unparsed_words(treebank: Treebank, sentences: Iterable[int]) -> set[int]:
+def _unparsed_words(treebank: Treebank, sentences: Iterable[int]) -> list[int]:
     starts = treebank.sentence_words.astype(int)
-    return {word for s in sentences for word in range(starts[s], starts[s + 1])}
+    return [word for s in sentences for word in range(starts[s], starts[s + 1])]
 
 
 def _notes(notes: Sequence[Note], sentences: int) -> list[dict[str, str]]:

@@ -77,10 +77,8 @@ class ParseOptions:
     decode: Decoder | None = option(
         None,
         "Decoder: map, the highest-scoring tree; mbr, minimum Bayes risk for heads; mbr-labelled, minimum "
-        "Bayes risk for "
-        "heads and labels; max-z, the best tree with its best latent clusters; greedy, the best head of each "
-        "word, which "
-        "need not be a tree.",
+        "Bayes risk for heads and labels; max-z, the best tree with its best latent clusters; greedy, the "
+        "best head of each word, which need not be a tree.",
     )
     projective: bool | None = option(None, "Require projective trees (no crossing arcs).")
     single_root: bool | None = option(None, "Require exactly one root.")
@@ -113,8 +111,7 @@ class ParseOptions:
     max_words: int = option(
         1000,
         "Parse longer sentences in pieces, cut at punctuation (noted in the comment parse_note). "
-        "Transition-based "
-        "parsers, which take linear time, ignore it.",
+        "Transition-based parsers, which take linear time, ignore it.",
         low=1,
         high=MAX_WORDS,
     )

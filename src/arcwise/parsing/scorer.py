@@ -13,6 +13,7 @@ from arcwise import native
 from arcwise.errors import InputError, ModelError
 from arcwise.inference import Scores, TreeClass
 from arcwise.inference.arc_matrices import Span, span_arrays
+from arcwise.inference.labels import codes_of
 from arcwise.learning.model_file import Packed, Precision
 from arcwise.parsing.parses import Codes
 from arcwise.treebanks import Sentence, Treebank
@@ -106,8 +107,7 @@ class FunctionScorer:
 
 def label_codes(treebank: Treebank, labels: Sequence[str]) -> Codes:
     """The index of each word's label (DEPREL) in ``labels``, -1 if it is not among them."""
-    codes = {label: code for code, label in enumerate(labels)}
-    return np.array([codes.get(label, -1) for label in treebank.column("deprel")], np.int32)
+    return codes_of(treebank.column("deprel"), labels)
 
 
 def decode_scores(

@@ -102,10 +102,12 @@ def split_analysis(analysis: Analysis, counts: Sequence[int] | npt.NDArray[np.ui
     treebank, parses = analysis.treebank, analysis.parses
     if not len(treebank):
         return [Analysis(treebank) for _ in counts]
+    if len(counts) == 1:
+        return [analysis]
     ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     sentence_ranges = pairwise(ends.tolist())
-    byte_ranges = pairwise(treebank.layout.sentence_bytes[ends].tolist())
-    word_ranges = pairwise(treebank.layout.sentence_words[ends].tolist())
+    byte_ranges = pairwise(treebank.sentence_bytes[ends].tolist())
+    word_ranges = pairwise(treebank.sentence_words[ends].tolist())
     parts: list[Analysis] = []
     for (first, last), (start, stop), words in zip(sentence_ranges, byte_ranges, word_ranges, strict=True):
         part_parses = None

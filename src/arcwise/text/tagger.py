@@ -36,7 +36,7 @@ from arcwise.text.linear import (
     unpack_linear,
 )
 from arcwise.treebanks import Coded, Treebank
-from arcwise.treebanks.columns import FieldStrings, upos_confidence
+from arcwise.treebanks.columns import ColumnValues, FieldStrings, fill_blanks, upos_confidence
 
 if TYPE_CHECKING:
     from typing import Self
@@ -191,8 +191,7 @@ class Tagger(Packable):
             seed=seed,
         )
         model.train(
-            treebank.layout,
-            treebank.data,
+            *treebank.fields,
             state=state,
             bundle=bundle,
             script=script,
@@ -221,7 +220,7 @@ class Tagger(Packable):
         kept: tuple[Any, Any, Any] = None, lists_of([[]]), lists_of([[]])
         if {"upos", "xpos", "feats"} & set(keep):
             kept = self._kept_sets(treebank, keep)
-        return Tags(*self._model.tag(read.layout, read.data, *kept, threads))
+        return Tags(*self._model.tag(*read.fields, *kept, threads))
 
     def tag(
         self,
@@ -240,20 +239,24 @@ class Tagger(Packable):
         read = self.look_alikes.view(treebank)
         tags = self._tags(treebank, read, keep, threads)
         xpos, feats = self._columns_of_bundles
-        predicted = {
+        predicted: dict[str, ColumnValues] = {
             "lemma": lemmas_by(read, tags.script, self._scripts),
-            "upos": Coded(self._upos_of_state[tags.state], self.alphabet.upos),
+            "upos": Coded(self._upos_of_state[tags.state], self._upos_strings),
             "xpos": Coded(xpos.codes[tags.bundle], xpos.strings),
             "feats": Coded(feats.codes[tags.bundle], feats.strings),
         }
         columns: dict[str, Any] = {
-            name: coded.where_blank(treebank.column(name)) if name in keep else coded
-            for name, coded in predicted.items()
+            name: fill_blanks(treebank.column(name), values) if name in keep else values
+            for name, values in predicted.items()
         }
         if confidence:
             kept = treebank.column("upos") if "upos" in keep else None
             columns["misc_update"] = upos_confidence(tags.upos_probability, kept)
         return treebank.annotate(**columns)
+
+    @cached_property
+    def _upos_strings(self) -> FieldStrings:
+        return FieldStrings(self.alphabet.upos)
 
     @cached_property
     def _upos_of_state(self) -> npt.NDArray[np.int32]:

@@ -11,15 +11,18 @@ from arcwise.optional import require
 require("torch")
 
 from arcwise.torch.distribution import TreeCRF  # noqa: E402
-from arcwise.torch.losses import hinge, log_likelihood, softmax_margin  # noqa: E402
+from arcwise.torch.losses import hinge, log_likelihood, risk, softmax_margin  # noqa: E402
+from arcwise.torch.sparse_map import SparseTrees  # noqa: E402
 from arcwise.torch.tree_tensors import Trees, from_trees, to_trees  # noqa: E402
 
 __all__ = [
+    "SparseTrees",
     "TreeCRF",
     "Trees",
     "from_trees",
     "hinge",
     "log_likelihood",
+    "risk",
     "softmax_margin",
     "to_trees",
 ]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import torch
 from torch import Tensor
 
 from arcwise import native
 from arcwise.inference.tree_class import TreeClass
-from arcwise.torch.padded import Padded, TreeBackend
+from arcwise.torch.padded import Padded
 from arcwise.torch.tree_tensors import tensors_are_trees
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _SEEDS = 2**64
 
 
@@ -29,7 +34,7 @@ class CpuBackend:
 
     def marginals(self, batch: Padded) -> tuple[Tensor, Tensor]:
         """See ``TreeBackend.marginals``."""
-        values, marginals = batch.scores.new_empty(batch.scores.shape[0]), _like_scores(batch)
+        values, marginals = batch.scores.new_empty(batch.scores.shape[0]), torch.empty_like(batch.scores)
         native.padded_marginals(
             _native(batch), torch.get_num_threads(), values.data_ptr(), marginals.data_ptr()
         )
@@ -38,7 +43,7 @@ class CpuBackend:
     def marginals_jvp(self, batch: Padded, direction: Tensor) -> Tensor:
         """See ``TreeBackend.marginals_jvp``."""
         direction = _direction(batch, direction)
-        derivative = _like_scores(batch)
+        derivative = torch.empty_like(batch.scores)
         native.padded_marginal_derivatives(
             _native(batch), torch.get_num_threads(), direction.data_ptr(), 0, derivative.data_ptr()
         )
@@ -47,7 +52,7 @@ class CpuBackend:
     def marginals_second_derivative(self, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
         """See ``TreeBackend.marginals_second_derivative``."""
         first, second = _direction(batch, first), _direction(batch, second)
-        derivative = _like_scores(batch)
+        derivative = torch.empty_like(batch.scores)
         native.padded_marginal_derivatives(
             _native(batch),
             torch.get_num_threads(),
@@ -90,43 +95,37 @@ class CpuBackend:
         return torch.from_numpy(flags).view(-1, count)
 
 
-class CpuFallback:
-    """A CPU backend for tensors on another device: copies them to the CPU, and the results back."""
+def _through_cpu(
+    operation: Callable[Concatenate[CpuBackend, Padded, P], T],
+) -> Callable[Concatenate[CpuFallback, Padded, P], T]:
+    """Return the operation for tensors on another device: copy them to the CPU, and the results back."""
 
-    def __init__(self, backend: TreeBackend) -> None:
+    @wraps(operation)
+    def run(self: CpuFallback, batch: Padded, *rest: Any) -> Any:
+        names = "scores", "lengths", "span_ends", "span_starts"
+        on_cpu: dict[str, Any] = {name: getattr(batch, name).cpu() for name in names}
+        others: Any = (value.cpu() if isinstance(value, Tensor) else value for value in rest)
+        result: Any = cast(Any, operation)(self.backend, replace(batch, **on_cpu), *others)
+        if isinstance(result, Tensor):
+            return result.to(batch.scores.device)
+        return tuple(tensor.to(batch.scores.device) for tensor in result)
+
+    return cast("Callable[Concatenate[CpuFallback, Padded, P], T]", run)
+
+
+class CpuFallback:
+    """The CPU's operations for tensors on another device, through copies."""
+
+    def __init__(self, backend: CpuBackend) -> None:
         self.backend = backend
 
-    def log_partition(self, batch: Padded) -> Tensor:
-        """See ``TreeBackend.log_partition``."""
-        return self.backend.log_partition(_on_cpu(batch)).to(batch.scores.device)
-
-    def marginals(self, batch: Padded) -> tuple[Tensor, Tensor]:
-        """See ``TreeBackend.marginals``."""
-        log_z, marginals = self.backend.marginals(_on_cpu(batch))
-        return log_z.to(batch.scores.device), marginals.to(batch.scores.device)
-
-    def marginals_jvp(self, batch: Padded, direction: Tensor) -> Tensor:
-        """See ``TreeBackend.marginals_jvp``."""
-        return self.backend.marginals_jvp(_on_cpu(batch), direction.cpu()).to(batch.scores.device)
-
-    def marginals_second_derivative(self, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
-        """See ``TreeBackend.marginals_second_derivative``."""
-        result = self.backend.marginals_second_derivative(_on_cpu(batch), first.cpu(), second.cpu())
-        return result.to(batch.scores.device)
-
-    def decode(self, batch: Padded) -> tuple[Tensor, Tensor]:
-        """See ``TreeBackend.decode``."""
-        heads, scores = self.backend.decode(_on_cpu(batch))
-        return heads.to(batch.scores.device), scores.to(batch.scores.device)
-
-    def k_best(self, batch: Padded, k: int) -> tuple[Tensor, Tensor]:
-        """See ``TreeBackend.k_best``."""
-        heads, scores = self.backend.k_best(_on_cpu(batch), k)
-        return heads.to(batch.scores.device), scores.to(batch.scores.device)
-
-    def sample(self, batch: Padded, count: int, seed: int) -> Tensor:
-        """See ``TreeBackend.sample``."""
-        return self.backend.sample(_on_cpu(batch), count, seed).to(batch.scores.device)
+    log_partition = _through_cpu(CpuBackend.log_partition)
+    marginals = _through_cpu(CpuBackend.marginals)
+    marginals_jvp = _through_cpu(CpuBackend.marginals_jvp)
+    marginals_second_derivative = _through_cpu(CpuBackend.marginals_second_derivative)
+    decode = _through_cpu(CpuBackend.decode)
+    k_best = _through_cpu(CpuBackend.k_best)
+    sample = _through_cpu(CpuBackend.sample)
 
     def are_trees(self, heads: Tensor, lengths: Tensor, projective: bool, single_root: bool) -> Tensor:
         """See ``TreeBackend.are_trees``."""
@@ -179,10 +178,6 @@ def _native(batch: Padded) -> native.PaddedBatch:
     )
 
 
-def _like_scores(batch: Padded) -> Tensor:
-    return torch.empty_like(batch.scores)
-
-
 def _direction(batch: Padded, direction: Tensor) -> Tensor:
     """Return a direction as the kernels read it: contiguous, of the scores' type and shape."""
     if direction.shape != batch.scores.shape:
@@ -191,13 +186,3 @@ def _direction(batch: Padded, direction: Tensor) -> Tensor:
             f"{tuple(batch.scores.shape)}"
         )
     return direction.detach().to(batch.scores.dtype).contiguous()
-
-
-def _on_cpu(batch: Padded) -> Padded:
-    return replace(
-        batch,
-        scores=batch.scores.cpu(),
-        lengths=batch.lengths.cpu(),
-        span_ends=batch.span_ends.cpu(),
-        span_starts=batch.span_starts.cpu(),
-    )

@@ -18,8 +18,11 @@ from arcwise.inference.tree_class import NON_PROJECTIVE, PROJECTIVE
 from arcwise.torch import operators
 from arcwise.torch.constraint_masks import apply_constraints
 from arcwise.torch.label_sums import MINUS_INFINITY, log_label_probs, weighted
+from arcwise.torch.moments import TreeMoments
+from arcwise.torch.perturbation import gumbel_noise, perturbed_trees
 from arcwise.torch.score_tensors import Lengths, ScoreTensors, score_tensors
-from arcwise.torch.tree_tensors import Trees, describe, to_trees, word_mask
+from arcwise.torch.sparse_map import SparseTrees, sparse_map
+from arcwise.torch.tree_tensors import Trees, describe, to_trees
 
 INFINITY = float("inf")
 
@@ -233,6 +236,32 @@ class TreeCRF(Distribution, Generic[TreesT]):
         self._checked(log_z)
         return torch.where(log_z == MINUS_INFINITY, torch.nan, log_z - _expected(arcs, batch.arcs.double()))
 
+    def expected(self, values: Tensor) -> Tensor:
+        """Return the expectation of Σ ``values[…, h, m]`` over the arcs of a tree, (*leading, *batch_shape).
+
+        ``values``: (*leading, *batch_shape, N+1, N+1), with labels shaped as the scores after the leading
+        dimensions, which hold any number of functions; (*batch_shape, N+1, N+1) is one function of arcs
+        alone.
+        """
+        return self._moments().mean(values)
+
+    def covariance(self, first: Tensor, second: Tensor) -> Tensor:
+        """Return the covariance of two such functions, (*leading, *batch_shape). O(n³) for each function.
+
+        Leading dimensions are broadcast: ``covariance(f[:, None], f)`` is a covariance matrix, with one pass
+        over the trees for each f. (Zmigrod, Vieira & Cotterell 2021.)
+
+        >>> trees = TreeCRF(torch.zeros(3, 3), projective=False, single_root=False)
+        >>> is_root = torch.tensor([1.0, 0, 0])[:, None].expand(3, 3)
+        >>> trees.expected(is_root).item(), trees.covariance(is_root, is_root).item()
+        (1.333..., 0.222...)
+        """
+        return self._moments().covariance(first, second)
+
+    def _moments(self) -> TreeMoments:
+        self._checked_trees()
+        return self._scores.cached("moments", lambda: TreeMoments.of(self._scores, self.batch_shape))
+
     def cross_entropy(self, other: TreeCRF[TreesT]) -> Tensor:
         """Return -Σ p(tree) log q(tree) = entropy + KL(self ‖ other), in nats.
 
@@ -363,6 +392,43 @@ class TreeCRF(Distribution, Generic[TreesT]):
         draws = operators.sample(batch.padded(batch.arcs.detach()), prod(shape), seed)
         return self._trees(draws.transpose(0, 1), shape, drawn=True, generator=generator)
 
+    def perturb_and_map(
+        self, sample_shape: Sequence[int] = torch.Size(), generator: Generator | None = None
+    ) -> TreesT:
+        """Draw the best trees under Gumbel noise on each (labelled) arc, (*sample_shape, …, N+1).
+
+        One decoding per tree. It is not ``sample``: the trees follow another distribution, close to this one
+        but in general not the same (Papandreou & Yuille 2011; Corro & Titov 2019).
+        """
+        shape = torch.Size(sample_shape)
+        heads, labels = perturbed_trees(self._scores, prod(shape), generator)
+        final = (*shape, *self.batch_shape, self._scores.size)
+        parts = [part.transpose(0, 1).reshape(final) for part in (heads, labels)]
+        return cast(TreesT, parts[0] if self._scores.label_dim is None else Trees(*parts))
+
+    def sparse_map(self, *, max_steps: int = 1000) -> SparseTrees:
+        """Return SparseMAP: argmax_μ scores·μ - ½‖μ‖² over the convex hull of all trees, as a mean of few
+        trees.
+
+        The result is exact, but for rounding, unless it takes more than ``max_steps`` decodings. Marginals
+        and weights have a first derivative; the second is 0. (Niculae, Martins, Blondel & Cardie 2018.)
+
+        >>> scores = torch.tensor([[0.0, 2.0, 1.5], [0, 0, 1], [0, 0.8, 0]])
+        >>> sparse = TreeCRF(scores, projective=True, single_root=True).sparse_map()
+        >>> sparse.trees.tolist(), sparse.weights.tolist()
+        ([[-1, 0, 1], [-1, 2, 0]], [0.67..., 0.32...])
+        """
+        max_steps = whole("max_steps", max_steps, 0, 2**31 - 1)
+        marginals, heads, labels, weights = sparse_map(self._scores, max_steps)
+        count = heads.shape[1]
+        final = (count, *self.batch_shape, self._scores.size)
+        trees = [part.transpose(0, 1).reshape(final) for part in (heads, labels)]
+        return SparseTrees(
+            self._reshape(marginals),
+            trees[0] if self._scores.label_dim is None else Trees(*trees),
+            weights.transpose(0, 1).reshape(count, *self.batch_shape),
+        )
+
     def to_trees(self, trees: Tensor | Trees) -> Any:
         """Convert results of ``best``, ``k_best`` or ``sample`` to ``arcwise.Tree``, in lists nested as the
         dimensions."""
@@ -378,8 +444,7 @@ class TreeCRF(Distribution, Generic[TreesT]):
     def _trees(
         self, heads: Tensor, shape: torch.Size, *, drawn: bool = False, generator: Generator | None = None
     ) -> TreesT:
-        """Turn heads (B, S, N+1) into trees (*shape, *batch_shape, N+1), with the best labels or sampled
-        ones."""
+        """Turn heads (B, S, N+1) into trees (*shape, *batch_shape, N+1), with the best or sampled labels."""
         batch = self._scores
         final = (*shape, *self.batch_shape, batch.size)
         heads = heads.detach()
@@ -387,12 +452,7 @@ class TreeCRF(Distribution, Generic[TreesT]):
             return cast(TreesT, heads.transpose(0, 1).reshape(final))
         scores = batch.label_scores(heads).detach()
         if drawn:  # Gumbel-max: the argmax of score + Gumbel noise is a sample from exp(score)
-            noise = torch.empty_like(scores)
-            if generator is None or generator.device == noise.device:
-                noise.exponential_(generator=generator)
-            else:
-                noise.copy_(torch.empty(noise.shape, dtype=noise.dtype).exponential_(generator=generator))
-            scores = scores - noise.log()
+            scores = scores + gumbel_noise(scores, generator)
         labels = torch.where(heads >= 0, scores.argmax(-1), -1)
         flat = (heads.transpose(0, 1).reshape(final), labels.transpose(0, 1).reshape(final))
         return cast(TreesT, Trees(*flat))
@@ -455,11 +515,7 @@ class TreeCRF(Distribution, Generic[TreesT]):
             raise InputError(
                 f"lengths: found {batch.lengths.tolist()}, expected numbers from 0 to {batch.size - 1}"
             )
-        words = word_mask(batch.lengths, batch.size)
-        heads = words | (torch.arange(batch.size, device=words.device) == 0)
-        read = heads[:, :, None] & words[:, None, :]
-        read &= ~torch.eye(batch.size, dtype=torch.bool, device=words.device)
-        wrong = read & ~(batch.arcs < INFINITY)
+        wrong = batch.readable & ~(batch.arcs < INFINITY)
         if bool(wrong.any()):
             b, h, m = wrong.nonzero()[0].tolist()
             score = batch.arcs[b, h, m].item()
@@ -489,10 +545,7 @@ class _Support(constraints.Constraint):
 
 
 def _expected(arcs: Tensor, values: Tensor, without: Tensor | None = None) -> Tensor:
-    """Return Σ μ · value of each sentence.
-
-    An arc of probability 0 adds 0, even if its value is inf or nan.
-    """
+    """Return Σ μ · value of each sentence; arcs of probability 0 add 0, even if their value is inf or nan."""
     counted = arcs > 0 if without is None else (arcs > 0) & ~without
     return (arcs * torch.where(counted, values, 0.0)).flatten(1).sum(1)
 

@@ -1,8 +1,8 @@
 """Differentiable losses on score tensors: one value per sentence, from scores and a (partial) gold tree.
 
-The definitions are those of ``native/kernels/inference/tree_loss.hpp``: a loss is the difference of two
-terms, one over all trees, and one over the trees that agree with the gold annotation. Unknown heads, labels
-and states are summed or maximised out in both. If no tree agrees, the loss is inf and the gradient 0.
+The definitions are those of ``native/kernels/inference/tree_loss.hpp``: all but the risk are the difference
+of two terms, one over all trees, and one over the trees that agree with the gold annotation. Unknown heads,
+labels and states are summed or maximised out in both. If no tree agrees, the loss is inf and the gradient 0.
 
 All take ``scores`` (…, N+1, N+1), ``heads`` (…, N+1) and ``lengths`` (…). With ``label_dim``, scores are
 labelled, (…, L, N+1, N+1) for -3 or (…, N+1, N+1, L) for -1, and ``labels`` is (…, N+1). -1 in ``heads`` and
@@ -21,6 +21,7 @@ from arcwise.errors import InputError
 from arcwise.inference.tree_class import TreeClass
 from arcwise.torch import operators
 from arcwise.torch.label_sums import MINUS_INFINITY, log_sum
+from arcwise.torch.moments import TreeMoments
 from arcwise.torch.score_tensors import Lengths, ScoreTensors, score_tensors, with_values
 from arcwise.torch.tree_tensors import describe
 
@@ -101,6 +102,34 @@ def hinge(
     return gold.loss(_best_score(gold.with_costs()), gold.best_gold_score())
 
 
+def risk(
+    scores: Tensor,
+    heads: Tensor,
+    labels: Tensor | None = None,
+    lengths: Lengths = None,
+    *,
+    projective: bool,
+    single_root: bool,
+    label_dim: int | None = None,
+    label_of_state: Labels = None,
+    complete: bool | None = None,
+) -> Tensor:
+    """Return the expected cost of a tree, with costs as in ``softmax_margin`` (Smith & Eisner 2006).
+
+    Without labels it is the expected number of wrong heads. It is not convex, and its gradient vanishes where
+    the distribution is certain, right or wrong.
+
+    >>> risk(torch.zeros(3, 3), torch.tensor([-1, 2, 0]), projective=True, single_root=True).item()
+    1.0
+    """
+    trees = TreeClass(projective=projective, single_root=single_root)
+    gold = _gold(scores, heads, labels, lengths, trees, label_dim, label_of_state, log_sum)
+    costs = gold.costs().expand_as(gold.scores.values)
+    expected = TreeMoments.of(gold.scores, torch.Size([len(costs)])).mean(costs)
+    impossible = gold.log_weight(complete).detach() == MINUS_INFINITY
+    return torch.where(impossible, INFINITY, expected).reshape(gold.shape)
+
+
 @dataclass(frozen=True)
 class _Gold:
     """Scores, and the gold heads and labels, (B, 1, N+1), -1 where unknown."""
@@ -123,20 +152,24 @@ class _Gold:
 
     def with_costs(self) -> ScoreTensors:
         """Return the scores plus costs."""
+        return with_values(self.scores, self.scores.values + self.costs())
+
+    def costs(self) -> Tensor:
+        """Return what each arc, and each label on it, costs; broadcasts to the scores."""
         scores = self.scores
         is_known = (self.heads >= 0).transpose(1, 2)  # (B, m, 1)
         rows = torch.arange(scores.size, device=self.heads.device)
         costs = (is_known & (self.heads.transpose(1, 2) != rows)).transpose(1, 2)  # (B, h, m)
         costs = costs.to(scores.values.dtype)
         if scores.label_dim is None:
-            return with_values(scores, scores.values + costs)
-        values = scores.values + costs.unsqueeze(scores.label_dim)
+            return costs
+        costs = costs.unsqueeze(scores.label_dim)
         if self.labels is not None:
             names = torch.arange(scores.values.shape[scores.label_dim], device=self.heads.device)
             of_word = self.labels.transpose(1, 2)  # (B, m, 1)
-            wrong = (is_known & (of_word >= 0) & (of_word != names)).to(values.dtype)  # (B, m, L)
-            values = values + (wrong.transpose(1, 2)[:, :, None] if scores.label_dim == 1 else wrong[:, None])
-        return with_values(scores, values)
+            wrong = (is_known & (of_word >= 0) & (of_word != names)).to(costs.dtype)  # (B, m, L)
+            costs = costs + (wrong.transpose(1, 2)[:, :, None] if scores.label_dim == 1 else wrong[:, None])
+        return costs
 
     def best_gold_score(self) -> Tensor:
         scores = self.scores
@@ -152,10 +185,7 @@ def _best_score(scores: ScoreTensors) -> Tensor:
 
 
 def _score_of(scores: ScoreTensors, heads: Tensor, labels: Tensor | None) -> Tensor:
-    """Return the score of one tree per sentence, with the best labels where unknown.
-
-    -inf if there is no tree.
-    """
+    """Return the score of one tree per sentence, with the best labels where unknown; -inf without one."""
     if scores.label_dim is not None:
         best = scores.label_scores(heads).detach().argmax(-1)
         labels = best if labels is None else torch.where(labels >= 0, labels, best)

@@ -9,6 +9,7 @@ torch needs to see nothing (``eager.is_plain``), the kernels are called directly
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -137,10 +138,7 @@ class _MarginalsJvp(Function):
 
 
 class _MarginalsSecondDerivative(Function):
-    """The third derivative of log Z times two directions.
-
-    Symmetric; the fourth derivative is not implemented.
-    """
+    """The third derivative of log Z times two directions; symmetric. The fourth is not implemented."""
 
     @staticmethod
     def forward(ctx: Any, first: Tensor, second: Tensor, *parts: Any) -> Tensor:
@@ -171,51 +169,24 @@ def _contiguous(batch: Padded) -> Padded:
     return replace(batch, scores=batch.scores.contiguous(), lengths=batch.lengths.contiguous())
 
 
-def _padded(parts: tuple[Any, ...]) -> Padded:
-    scores, lengths, span_ends, span_starts, projective, single_root = parts
-    return Padded(
-        scores.contiguous(),
-        lengths.contiguous(),
-        projective,
-        single_root,
-        span_ends.contiguous(),
-        span_starts.contiguous(),
-    )
+def _kernel(name: str) -> Callable[..., Any]:
+    """Return the backend's method of this name as a function of the operator's arguments, made contiguous."""
+
+    def compute(*arguments: Any) -> Any:
+        each: list[Any] = [value.contiguous() if isinstance(value, Tensor) else value for value in arguments]
+        scores, lengths, span_ends, span_starts, projective, single_root, *rest = each
+        batch = Padded(scores, lengths, projective, single_root, span_ends, span_starts)
+        return getattr(backend_of(scores.device), name)(batch, *rest)
+
+    return compute
 
 
-def _log_partition(*parts: Any) -> Tensor:
-    return backend_of(parts[0].device).log_partition(_padded(parts))
+_marginals, _marginals_jvp = _kernel("marginals"), _kernel("marginals_jvp")
 
 
-def _marginals(*parts: Any) -> tuple[Tensor, Tensor]:
-    return backend_of(parts[0].device).marginals(_padded(parts))
-
-
-def _marginals_jvp(*parts: Any) -> Tensor:
-    *batch, direction = parts
-    return backend_of(direction.device).marginals_jvp(_padded(tuple(batch)), direction.contiguous())
-
-
-def _marginals_second_derivative(*parts: Any) -> Tensor:
-    *batch, first, second = parts
-    padded = _padded(tuple(batch))
-    return backend_of(first.device).marginals_second_derivative(
-        padded, first.contiguous(), second.contiguous()
-    )
-
-
-def _decode(*parts: Any) -> tuple[Tensor, Tensor]:
-    return backend_of(parts[0].device).decode(_padded(parts))
-
-
-def _k_best(*parts: Any) -> tuple[Tensor, Tensor]:
-    *batch, k = parts
-    return backend_of(parts[0].device).k_best(_padded(tuple(batch)), k)
-
-
-def _sample(*parts: Any) -> Tensor:
-    *batch, count, seed = parts
-    return backend_of(parts[0].device).sample(_padded(tuple(batch)), count, int(seed))
+def _sample(*arguments: Any) -> Tensor:
+    *others, seed = arguments
+    return _kernel("sample")(*others, int(seed))
 
 
 def _are_trees(heads: Tensor, lengths: Tensor, projective: bool, single_root: bool) -> Tensor:
@@ -236,22 +207,22 @@ def _heads(scores: Tensor, *leading: int) -> Tensor:
 
 
 _OPERATORS: dict[str, tuple[Any, Any]] = {
-    f"log_partition({_BATCH}) -> Tensor": (_log_partition, lambda s, *_: _per_sentence(s)),
+    f"log_partition({_BATCH}) -> Tensor": (_kernel("log_partition"), lambda s, *_: _per_sentence(s)),
     f"marginals({_BATCH}) -> (Tensor, Tensor)": (
         _marginals,
         lambda s, *_: (_per_sentence(s), _per_arc(s)),
     ),
     f"marginals_jvp({_BATCH}, Tensor direction) -> Tensor": (_marginals_jvp, lambda s, *_: _per_arc(s)),
     f"marginals_second_derivative({_BATCH}, Tensor first, Tensor second) -> Tensor": (
-        _marginals_second_derivative,
+        _kernel("marginals_second_derivative"),
         lambda s, *_: _per_arc(s),
     ),
     f"decode({_BATCH}) -> (Tensor, Tensor)": (
-        _decode,
+        _kernel("decode"),
         lambda s, *_: (_heads(s, s.shape[0]), _per_sentence(s)),
     ),
     f"k_best({_BATCH}, int k) -> (Tensor, Tensor)": (
-        _k_best,
+        _kernel("k_best"),
         lambda s, *rest: (_heads(s, s.shape[0], rest[-1]), s.new_empty((s.shape[0], rest[-1]))),
     ),
     f"sample({_BATCH}, int count, Tensor seed) -> Tensor": (
@@ -265,12 +236,8 @@ _OPERATORS: dict[str, tuple[Any, Any]] = {
 }
 
 
-def _register() -> None:
-    for schema, (compute, shapes) in _OPERATORS.items():
-        name = schema.partition("(")[0]
-        _LIBRARY.define(schema)
-        _LIBRARY.impl(name, compute, "CompositeExplicitAutograd")
-        torch.library.register_fake(f"arcwise::{name}", shapes, lib=_LIBRARY)
-
-
-_register()
+for _schema, (_compute, _shapes) in _OPERATORS.items():
+    _name = _schema.partition("(")[0]
+    _LIBRARY.define(_schema)
+    _LIBRARY.impl(_name, _compute, "CompositeExplicitAutograd")
+    torch.library.register_fake(f"arcwise::{_name}", _shapes, lib=_LIBRARY)

@@ -51,6 +51,19 @@ class ScoreTensors:
         """(B, N+1), True for the words 1..n."""
         return self.cached("words", lambda: word_mask(self.lengths, self.size))
 
+    @property
+    def readable(self) -> Tensor:
+        """(B, N+1, N+1), True for the arcs of the sentence, whose scores are read."""
+        heads = self.words | (torch.arange(self.size, device=self.words.device) == 0)
+        read = heads[:, :, None] & self.words[:, None, :]
+        return read & ~torch.eye(self.size, dtype=torch.bool, device=self.words.device)
+
+    def select(self, sentences: Sequence[int]) -> ScoreTensors:
+        """Return some of the sentences."""
+        rows = torch.tensor(sentences, dtype=torch.int64, device=self.values.device)
+        spans = tuple(self.spans[s] for s in sentences) if self.spans else ()
+        return replace(self, values=self.values[rows], lengths=self.lengths[rows], spans=spans, _cache={})
+
     def cached(self, name: str, compute: Callable[[], T]) -> T:
         """Return the result cached under this name, computed on first use, with gradients if the scores need
         them."""
@@ -111,8 +124,7 @@ class ScoreTensors:
         return (self.arcs, "sums") if is_wide else (self.arcs.double(), "wide sums")
 
     def _log_z(self, arcs: Tensor, name: str) -> Tensor:
-        """Return log Z; where a gradient may be needed, the same pass computes and caches it: the
-        marginals."""
+        """Return log Z; where a gradient may be needed, the same pass computes and caches the marginals."""
         if name in self._cache or arcs.requires_grad:
             return self._sums(arcs, name)[0]
         return self.cached(f"{name}: log Z", lambda: operators.log_partition(self.padded(arcs)))
@@ -138,18 +150,30 @@ class ScoreTensors:
 
         0 where the head is unknown or there is no word. ``with_all=False``: no label is unknown.
         """
-        places = torch.arange(self.size, device=heads.device)
-        arc = heads.clamp(0, self.size - 1) * self.size + places
+        arc = self._arc_places(heads)
         has_head = self.words[:, None] & (heads >= 0)
         if labels is None or self.label_dim is None:
             return torch.where(has_head, _take(self.arcs, arc), 0.0)
-        count = self.values.shape[self.label_dim]
-        codes = labels.clamp(0, count - 1)
-        at = codes * self.size**2 + arc if self.label_dim == 1 else arc * count + codes
-        scores = torch.where(has_head, _take(self.values, at), 0.0)
+        scores = torch.where(has_head, _take(self.values, self.places(heads, labels)), 0.0)
         if with_all:
             scores = torch.where(has_head & (labels < 0), _take(self.arcs, arc), scores)
         return scores
+
+    def places(self, heads: Tensor, labels: Tensor | None) -> Tensor:
+        """Return the place of each word's arc, with its label, in the flat scores of its sentence, (B, S,
+        N+1).
+
+        Any place where the head is unknown or there is no word.
+        """
+        arc = self._arc_places(heads)
+        if labels is None or self.label_dim is None:
+            return arc
+        count = self.values.shape[self.label_dim]
+        codes = labels.clamp(0, count - 1)
+        return codes * self.size**2 + arc if self.label_dim == 1 else arc * count + codes
+
+    def _arc_places(self, heads: Tensor) -> Tensor:
+        return heads.clamp(0, self.size - 1) * self.size + torch.arange(self.size, device=heads.device)
 
     def known_arcs(self, arcs: Tensor, heads: Tensor, labels: Tensor | None) -> Tensor:
         """Return arc scores, (B, S, N+1, N+1), -inf for arcs that disagree with a known head.

@@ -55,8 +55,7 @@ def tensors_are_trees(heads: Tensor, lengths: Tensor, trees: TreeClass) -> Tenso
 
 
 def _reach_root(above: Tensor) -> Tensor:
-    """Return whether every word leads to the root: after k doublings, ``above`` is the ancestor 2ᵏ steps
-    up."""
+    """Return whether every word leads to the root: k doublings make ``above`` the ancestor 2ᵏ steps up."""
     steps = 1
     while steps < above.shape[-1]:
         above, steps = above.gather(-1, above), 2 * steps
@@ -64,10 +63,7 @@ def _reach_root(above: Tensor) -> Tensor:
 
 
 def _cross(heads: Tensor, words: Tensor) -> Tensor:
-    """Return whether two arcs cross.
-
-    With the root at the left, a tree is projective if and only if none do.
-    """
+    """Return whether two arcs cross; with the root at the left, a tree is projective iff none do."""
     places = torch.arange(heads.shape[-1], device=heads.device)
     left = torch.where(words, torch.minimum(heads, places), 0)
     right = torch.where(words, torch.maximum(heads, places), 0)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError
+from arcwise.inference.projectivise import require_heads
 from arcwise.transition.system import TransitionSystem
 from arcwise.treebanks import Treebank
 
@@ -54,7 +55,9 @@ def coverage(
     """
     if system.many_heads:
         raise InputError(f"system: {system} builds graphs from DEPS, expected a system that builds trees")
-    _require_heads(treebank)
+    if not len(treebank):
+        raise InputError(f"{treebank.source}: found no sentence, expected at least one")
+    require_heads(treebank)
     covered = native.transition_coverage_batch(
         system.native,
         single_root=single_root,
@@ -67,17 +70,6 @@ def coverage(
     lost = np.repeat(~has_nearest, treebank.sentence_lengths)
     changed = np.flatnonzero((nearest != treebank.heads) | lost)
     return Coverage(system, covered.derivable > 0, has_nearest, nearest, changed)
-
-
-def _require_heads(treebank: Treebank) -> None:
-    if not len(treebank):
-        raise InputError(f"{treebank.source}: found no sentence, expected at least one")
-    unknown = np.flatnonzero(treebank.heads < 0)
-    if len(unknown):
-        sentence = int(np.searchsorted(treebank.sentence_words, unknown[0], "right")) - 1
-        number = int(unknown[0]) - int(treebank.sentence_words[sentence]) + 1
-        name = treebank[sentence].sent_id or f"sentence {sentence + 1}"
-        raise InputError(f"{treebank.source}: word {number} of {name} has no head, expected complete trees")
 
 
 def grid(capacities: Sequence[int | None], distances: Sequence[int | None]) -> list[TransitionSystem]:

@@ -43,7 +43,7 @@ def train_graph_model(
         progress.say(note)
     vocabulary = word_vocabulary(train, config)
     scorer = make_scorer(config, system, len(gold.labels), vocabulary)
-    data = native.TransitionData(scorer, train.layout, train.data)
+    data = native.TransitionData(scorer, *train.fields)
     data.set_graphs(gold.graphs)
     best = fit(
         TransitionTrainer(config, scorer, data, sentences),
@@ -83,7 +83,7 @@ def _evaluator(
     gold = [set(graph) for graph in gold_graphs(dev, labels).graphs]
     # A scorer of its own: the trainer's holds weights that are not averaged.
     scorer = make_scorer(config, system, len(labels), vocabulary)
-    data = native.TransitionData(scorer, dev.layout, dev.data)
+    data = native.TransitionData(scorer, *dev.fields)
 
     def evaluate(weights: Weights) -> DevScore:
         scorer.set_weights(weights)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from arcwise.learning.trained_model import (
     vocabulary_arrays,
 )
 from arcwise.transition.config import TransitionConfig
+from arcwise.transition.named_systems import dag, hybrid
 from arcwise.transition.system import TransitionSystem, system_from_dict
 from arcwise.transition.templates import atoms_in, resolve_names
 
@@ -102,6 +103,7 @@ class TransitionModel(Packable):
             "config": to_dict(self.config),
             # The whole system, not its name: its TOML file need not exist any more.
             "system": self.system.as_dict(),
+            "left_periphery": "leftmost active",
             "labels": self.labels,
             "temperature": self.temperature,
             "precision": precision,
@@ -121,7 +123,7 @@ class TransitionModel(Packable):
         try:
             header = packed.header
             config = from_dict(TransitionConfig, header["config"], where=packed.path)
-            system = system_from_dict(header["system"], where=packed.path)
+            system = _stored_system(header, packed.path)
             labels = tuple(str(label) for label in header["labels"])
             vocabulary = read_vocabulary(packed)
             # The size follows from templates and bits; the file stores only non-zero weights.
@@ -138,3 +140,21 @@ class TransitionModel(Packable):
             )
         except (KeyError, TypeError, ValueError, InputError) as error:
             raise ModelError(f"{packed.path}: damaged transition model ({error})") from error
+
+
+def _stored_system(header: Mapping[str, Any], path: str) -> TransitionSystem:
+    """The system of a model file.
+
+    Before 0.4 the left periphery was empty while fewer than K tokens were operative, and files do not say
+    what it means. What hybrid and dag wrote as ``left`` then is ``not-right`` now.
+    """
+    stored = system_from_dict(header["system"], where=path)
+    if "left_periphery" in header:
+        return stored
+    for current in (hybrid(), dag()):
+        former = tuple(
+            replace(t, periphery="left") if t.periphery == "not-right" else t for t in current.transitions
+        )
+        if stored == replace(current, transitions=former):
+            return replace(current, name=stored.name)
+    return stored

@@ -38,14 +38,18 @@ def easy_first(root: RootSide = "right") -> TransitionSystem:
 def hybrid() -> TransitionSystem:
     """Kuhlmann et al. 2011: left arcs as in arc-eager, right arcs as in arc-standard (section 4.4)."""
     left_arc = Transition("left-arc", periphery="right")
-    right_arc = Transition("right-arc", periphery="left")
+    # The paper has P = left, which is the same while three tokens are operative. With two of them the right
+    # arc would take the front of the buffer, which the system of Kuhlmann et al. never does.
+    right_arc = Transition("right-arc", periphery="not-right")
     return TransitionSystem((left_arc, right_arc, SHIFT), capacity=3, start=2)
 
 
 def dag() -> TransitionSystem:
     """Sagae & Tsujii 2008: words may have several heads; the graph is written to DEPS (section 4.5)."""
     left_arc, right_arc = (Transition(kind, bottom_up=False) for kind in ("left-arc", "right-arc"))
-    return TransitionSystem((left_arc, right_arc, REDUCE_LEFT, SHIFT), capacity=2, many_heads=True)
+    # The paper: P = left. Never the front of the buffer, which would be the leftmost on an empty stack.
+    reduce = Transition("reduce", periphery="not-right")
+    return TransitionSystem((left_arc, right_arc, reduce, SHIFT), capacity=2, many_heads=True)
 
 
 def attardi(N: int = 2) -> TransitionSystem:

@@ -13,7 +13,6 @@ from arcwise.deprecation import renamed_keyword
 from arcwise.distillation import Distillation
 from arcwise.engine import Engine, ThisProcess
 from arcwise.learning.folds import Development
-from arcwise.learning.model_file import Packed
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained_model import TrainedParser
 from arcwise.parsing.output import analysis
@@ -57,6 +56,7 @@ class TransitionParser(TrainedParser[TransitionModel]):
     """
 
     kind: ClassVar[str] = KIND
+    model_class = TransitionModel
 
     @classmethod
     @renamed_keyword("teaching", "distillation")
@@ -84,10 +84,6 @@ class TransitionParser(TrainedParser[TransitionModel]):
             train, dev, config, threads=threads, progress=progress, engine=engine, distillation=distillation
         )
         return cls(model)
-
-    @classmethod
-    def _model_of(cls, packed: Packed) -> TransitionModel:
-        return TransitionModel.unpack(packed)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -195,7 +191,7 @@ class TransitionParser(TrainedParser[TransitionModel]):
         view = self.model.look_alikes.view(treebank)
         return native.transition_parse(
             self.model.scorer,
-            native.TransitionData(self.model.scorer, view.layout, view.data),
+            native.TransitionData(self.model.scorer, *view.fields),
             beam=self._beam(options),
             single_root=single_root,
             k=k,

@@ -17,7 +17,7 @@ from arcwise.errors import InputError
 from arcwise.learning.config import from_dict
 
 Kind = Literal["left-arc", "right-arc", "reduce", "shift"]
-Periphery = Literal["none", "left", "right"]
+Periphery = Literal["none", "left", "right", "not-right"]
 RootSide = Literal["left", "right"]
 
 
@@ -27,7 +27,7 @@ class Transition:
 
     ``bottom_up`` (B): an arc immediately reduces its modifier. ``arc_shift`` (S): an arc is followed by a
     SHIFT while there is input. ``periphery`` (P): the move must involve the leftmost or rightmost active
-    token.
+    token; ``not-right`` (not in the paper): it must not involve the rightmost one, the front of the buffer.
 
     >>> Transition("right-arc", bottom_up=False, arc_shift=True)
     right-arc(B=f,S=t)
@@ -58,7 +58,7 @@ class Transition:
             kind=getattr(native.MoveKind, self.kind.replace("-", "_")),
             bottom_up=self.bottom_up,
             arc_shift=self.arc_shift,
-            periphery=getattr(native.Periphery, self.periphery),
+            periphery=getattr(native.Periphery, self.periphery.replace("-", "_")),
         )
 
     def __repr__(self) -> str:

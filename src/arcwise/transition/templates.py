@@ -21,120 +21,44 @@ import numpy as np
 
 from arcwise import native
 from arcwise.errors import InputError
+from arcwise.features.templates import split_templates
 from arcwise.transition.system import Transition, TransitionSystem
 
-SINGLE = (
-    "a:w a:p",
-    "a:w",
-    "a:p",
-    "b:w b:p",
-    "b:w",
-    "b:p",
-    "b>:w b>:p",
-    "b>:w",
-    "b>:p",
-    "b>>:w b>>:p",
-    "b>>:p",
-    "b>>>:p",
+SINGLE = split_templates(
+    "a:w a:p | a:w | a:p | b:w b:p | b:w | b:p | b>:w b>:p | b>:w | b>:p | b>>:w b>>:p | b>>:p | b>>>:p",
 )
-PAIRS = (
-    "a:w a:p b:w b:p",
-    "a:w a:p b:w",
-    "a:w b:w b:p",
-    "a:w a:p b:p",
-    "a:p b:w b:p",
-    "a:w b:w",
-    "a:p b:p",
-    "b:p b>:p",
+PAIRS = split_templates(
+    "a:w a:p b:w b:p | a:w a:p b:w | a:w b:w b:p | a:w a:p b:p | a:p b:w b:p | a:w b:w | a:p b:p | b:p b>:p",
 )
-TRIPLES = (
-    "b:p b>:p b>>:p",
-    "a:p b:p b>:p",
-    "a.h:p a:p b:p",
-    "a:p a.l1:p b:p",
-    "a:p a.r1:p b:p",
-    "a:p b:p b.l1:p",
-    "a:p b:p b.r1:p",
-    "a<:p a:p b:p",
-    "a<<:p a<:p a:p",
-    "a<:p a:p b:p b>:p",
+TRIPLES = split_templates(
+    "b:p b>:p b>>:p | a:p b:p b>:p | a.h:p a:p b:p | a:p a.l1:p b:p | a:p a.r1:p b:p | a:p b:p b.l1:p",
+    "a:p b:p b.r1:p | a<:p a:p b:p | a<<:p a<:p a:p | a<:p a:p b:p b>:p",
 )
 DISTANCE = ("a:w distance", "a:p distance", "b:w distance", "b:p distance", "a:p b:p distance")
-VALENCY = (
-    "a:w a:right",
-    "a:p a:right",
-    "a:w a:left",
-    "a:p a:left",
-    "b:w b:left",
-    "b:p b:left",
-    "b:p b:right",
+VALENCY = split_templates(
+    "a:w a:right | a:p a:right | a:w a:left | a:p a:left | b:w b:left | b:p b:left | b:p b:right",
     "a:p b:p a:right b:left",
 )
-CHILDREN = (
-    "a.h:w",
-    "a.h:p",
-    "a:label",
-    "a.l1:w",
-    "a.l1:p",
-    "a.l1:label",
-    "a.r1:w",
-    "a.r1:p",
-    "a.r1:label",
-    "b.l1:w",
-    "b.l1:p",
-    "b.l1:label",
-    "b.r1:p b.r1:label",
+CHILDREN = split_templates(
+    "a.h:w | a.h:p | a:label | a.l1:w | a.l1:p | a.l1:label | a.r1:w | a.r1:p | a.r1:label | b.l1:w | b.l1:p",
+    "b.l1:label | b.r1:p b.r1:label",
 )
-THIRD_ORDER = (
-    "a.hh:p",
-    "a.h:label",
-    "a.l2:p a.l2:label",
-    "a.r2:p a.r2:label",
-    "b.l2:p b.l2:label",
-    "a:p a.l1:p a.l2:p",
-    "a:p a.r1:p a.r2:p",
-    "a:p a.h:p a.hh:p",
-    "b:p b.l1:p b.l2:p",
+THIRD_ORDER = split_templates(
+    "a.hh:p | a.h:label | a.l2:p a.l2:label | a.r2:p a.r2:label | b.l2:p b.l2:label | a:p a.l1:p a.l2:p",
+    "a:p a.r1:p a.r2:p | a:p a.h:p a.hh:p | b:p b.l1:p b.l2:p",
 )
-LABEL_SETS = (
-    "a:w a:rights",
-    "a:p a:rights",
-    "a:w a:lefts",
-    "a:p a:lefts",
-    "b:w b:lefts",
-    "b:p b:lefts",
-    "b:p b:rights",
+LABEL_SETS = split_templates(
+    "a:w a:rights | a:p a:rights | a:w a:lefts | a:p a:lefts | b:w b:lefts | b:p b:lefts | b:p b:rights",
 )
-SHAPES = (
-    "a:suffix3",
-    "b:suffix3",
-    "a:suffix2 b:p",
-    "a:suffix3 b:p",
-    "a:p b:suffix3",
-    "a:p b:suffix2",
-    "a:suffix3 b:suffix3",
-    "a:prefix5 b:p",
-    "a:p b:prefix5",
-    "a:shape b:shape",
-    "b>:suffix3",
-    "a:suffix3 b:p b>:p",
-    "a:p b:suffix3 b>:p",
-    "a:suffix2 b:suffix2 b>:p",
-    "a:suffix2 b:suffix2 distance",
-    "a:suffix3 b:suffix3 distance",
-    "b>:suffix2 a:p b:p",
-    "b:suffix3 b>:suffix3",
+SHAPES = split_templates(
+    "a:suffix3 | b:suffix3 | a:suffix2 b:p | a:suffix3 b:p | a:p b:suffix3 | a:p b:suffix2",
+    "a:suffix3 b:suffix3 | a:prefix5 b:p | a:p b:prefix5 | a:shape b:shape | b>:suffix3 | a:suffix3 b:p b>:p",
+    "a:p b:suffix3 b>:p | a:suffix2 b:suffix2 b>:p | a:suffix2 b:suffix2 distance",
+    "a:suffix3 b:suffix3 distance | b>:suffix2 a:p b:p | b:suffix3 b>:suffix3",
 )
-NEIGHBOURS = (
-    "a:p a+1:p b-1:p b:p",
-    "a-1:p a:p b-1:p b:p",
-    "a:p a+1:p b:p b+1:p",
-    "a-1:p a:p b:p b+1:p",
-    "a:p b:p a+1:w",
-    "a:p b:p b-1:w",
-    "a:p b:p a-1:w",
-    "a:p b:p b+1:w",
-    "a:p b:p between",
+NEIGHBOURS = split_templates(
+    "a:p a+1:p b-1:p b:p | a-1:p a:p b-1:p b:p | a:p a+1:p b:p b+1:p | a-1:p a:p b:p b+1:p | a:p b:p a+1:w",
+    "a:p b:p b-1:w | a:p b:p a-1:w | a:p b:p b+1:w | a:p b:p between",
 )
 BETWEEN_OPERATIVE = ("mid:p a:p b:p", "mid:w a:p b:p")
 
@@ -153,56 +77,15 @@ MOVE_TEMPLATES = (
 )
 """Templates that score the move."""
 
-LABEL_TEMPLATES = (
-    "a:w",
-    "a:p",
-    "b:w",
-    "b:p",
-    "a:w a:p b:p",
-    "a:p b:w b:p",
-    "a:w b:w",
-    "a:p b:p",
-    "a:suffix3 b:p",
-    "a:p b:suffix3",
-    "a:suffix3 b:suffix3",
-    "a:suffix2 b:suffix2",
-    "a:p b:p distance",
-    "a:p b:p between",
-    "a-1:p a:p b:p",
-    "a:p a+1:p b:p",
-    "a:p b-1:p b:p",
-    "a:p b:p b+1:p",
-    "a:p b:p a.l1:w",
-    "a:p b:p b.l1:w",
-    "a:p b:p a.r1:p",
-    "a:p b:p b.l1:p",
-    "a:p b:p b.r1:p",
-    "a:p b:p a:rights",
-    "a:p b:p b:lefts",
-    "a:p b:p a:lefts",
-    "a-1:w a:p b:p",
-    "a:p b:p b-1:w",
-    "a:p b:p b+1:w",
-    "a:suffix2",
-    "b:suffix2",
-    "a:suffix3",
-    "b:suffix3",
-    "a:suffix2 b:p",
-    "a:p b:suffix2",
-    "a:p a+1:p",
-    "b:p b+1:p",
-    "a-1:w a:p",
-    "b:p b+1:w",
-    "a<:p a:p b:p",
-    "a:p b:p b>:p",
-    "a:p b:p b>:w",
-    "a:p a:rights",
-    "a:p a:lefts",
-    "b:p b:lefts",
-    "b:w b:lefts",
-    "a.l1:label a:p b:p",
-    "a.r1:label a:p b:p",
-    "b.l1:label a:p b:p",
+LABEL_TEMPLATES = split_templates(
+    "a:w | a:p | b:w | b:p | a:w a:p b:p | a:p b:w b:p | a:w b:w | a:p b:p | a:suffix3 b:p | a:p b:suffix3",
+    "a:suffix3 b:suffix3 | a:suffix2 b:suffix2 | a:p b:p distance | a:p b:p between | a-1:p a:p b:p",
+    "a:p a+1:p b:p | a:p b-1:p b:p | a:p b:p b+1:p | a:p b:p a.l1:w | a:p b:p b.l1:w | a:p b:p a.r1:p",
+    "a:p b:p b.l1:p | a:p b:p b.r1:p | a:p b:p a:rights | a:p b:p b:lefts | a:p b:p a:lefts | a-1:w a:p b:p",
+    "a:p b:p b-1:w | a:p b:p b+1:w | a:suffix2 | b:suffix2 | a:suffix3 | b:suffix3 | a:suffix2 b:p",
+    "a:p b:suffix2 | a:p a+1:p | b:p b+1:p | a-1:w a:p | b:p b+1:w | a<:p a:p b:p | a:p b:p b>:p",
+    "a:p b:p b>:w | a:p a:rights | a:p a:lefts | b:p b:lefts | b:w b:lefts | a.l1:label a:p b:p",
+    "a.r1:label a:p b:p | b.l1:label a:p b:p",
 )
 """Templates that score the label of an arc."""
 

@@ -55,7 +55,7 @@ def trace(parser: TransitionParser, treebank: Treebank, *, sentence: int = 0, al
     model = parser.model
     tokens = ("(root)", *treebank[sentence].forms)
     view = model.look_alikes.view(treebank)
-    data = native.TransitionData(model.scorer, view.layout, view.data)
+    data = native.TransitionData(model.scorer, *view.fields)
     state = start(model.system, len(tokens) - 1, single_root=model.config.single_root)
     labels: dict[tuple[int, int], str] = {}
     steps = []

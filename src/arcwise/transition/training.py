@@ -66,6 +66,7 @@ class TransitionTrainer:
             step_bound=config.C if config.trainer == "mira" else 0.0,
             warm_epochs=config.warm_epochs,
             seed=config.seed,
+            static_oracle=config.oracle == "static",
         )
 
     finished = False
@@ -194,7 +195,7 @@ class TreeLearner:
             train, system, single_root=config.single_root, unreachable=config.unreachable, threads=threads
         )
         scorer = make_scorer(config, system, len(labels), vocabulary)
-        data = native.TransitionData(scorer, train.layout, train.data)
+        data = native.TransitionData(scorer, *train.fields)
         data.set_gold(prepared.heads, _gold_labels(train, labels))
         if distilled is not None:
             taught = distilled.targets(prepared.heads, _gold_labels(train, labels), labels).prune(MIN_TARGET)
@@ -340,7 +341,7 @@ def _evaluator(
         raise InputError(f"{dev.source}: has no heads, expected gold trees")
     # A scorer of its own: evaluation sets averaged weights, and the trainer's must keep the current ones.
     scorer = make_scorer(config, system, len(labels), vocabulary)
-    data = native.TransitionData(scorer, dev.layout, dev.data)
+    data = native.TransitionData(scorer, *dev.fields)
     gold = GoldTrees.of(dev, labels)
 
     def evaluate(weights: Weights) -> DevScore:

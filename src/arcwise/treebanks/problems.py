@@ -27,15 +27,8 @@ class ProblemKind(IntEnum):
     MULTIPLE_ROOTS = 13  # reported only by stream_problems(single_root=True)
 
 
-OF_TREES = frozenset(
-    {
-        ProblemKind.BAD_HEAD,
-        ProblemKind.HEAD_RANGE,
-        ProblemKind.SELF_LOOP,
-        ProblemKind.CYCLE,
-        ProblemKind.EMPTY_FIELD,
-    }
-)
+_KIND = ProblemKind
+OF_TREES = frozenset({_KIND.BAD_HEAD, _KIND.HEAD_RANGE, _KIND.SELF_LOOP, _KIND.CYCLE, _KIND.EMPTY_FIELD})
 """Problems that leave the numbering of rows intact, so that the file can still be compared and edited."""
 
 
@@ -55,44 +48,32 @@ class Problem:
         return f"{self.path}:{self.line}{where}: {self.message}"
 
 
+_MESSAGES = {
+    _KIND.COLUMN_COUNT: "found {number} column{s}, expected 10 separated by tabs{hint}",
+    _KIND.BAD_ID: "found ID {row_id!r}, expected a number (here {number}), a range (2-3) or a decimal (8.1)",
+    _KIND.ID_ORDER: "found ID {row_id!r}, expected {number} (IDs count 1, 2, 3, … without gaps)",
+    _KIND.MISSING_BLANK: "ID 1 in the middle of a sentence; a blank line is missing before it",
+    _KIND.BAD_HEAD: "HEAD {field!r} is neither a number nor _",
+    _KIND.HEAD_RANGE: "HEAD {field} is outside the sentence ({number} word{s})",
+    _KIND.SELF_LOOP: "word {number} is its own head",
+    _KIND.CYCLE: "word {number} is on a cycle of heads",
+    _KIND.BAD_MULTIWORD: "multiword range {row_id!r} does not start at the next word, or leaves the sentence",
+    _KIND.NO_WORDS: "no words before the blank line",
+    _KIND.COMMENT_POSITION: "comment inside a sentence; move it before the first word",
+    _KIND.EMPTY_FIELD: "{column} is empty; write _ for no value",
+    _KIND.INVALID_UTF8: "byte 0x{number:02X} is not valid UTF-8",
+    _KIND.MULTIPLE_ROOTS: "found {number} roots, expected one",
+}
+
+
 def describe(kind: ProblemKind, number: int, field: str, row_id: str) -> str:
     """The message for a problem.
 
     number: the count, ID or byte that the native reader reports with it. field: the text at its place.
     row_id: the ID of its row.
     """
-    plural = "s" * (number != 1)
-    match kind:
-        case ProblemKind.COLUMN_COUNT:
-            hint = (
-                "; are the columns separated by spaces instead of tabs?"
-                if number == 1 and " " in field
-                else ""
-            )
-            return f"found {number} column{plural}, expected 10 separated by tabs{hint}"
-        case ProblemKind.BAD_ID:
-            return f"found ID {row_id!r}, expected a number (here {number}), a range (2-3) or a decimal (8.1)"
-        case ProblemKind.ID_ORDER:
-            return f"found ID {row_id!r}, expected {number} (IDs count 1, 2, 3, … without gaps)"
-        case ProblemKind.MISSING_BLANK:
-            return "ID 1 in the middle of a sentence; a blank line is missing before it"
-        case ProblemKind.BAD_HEAD:
-            return f"HEAD {field!r} is neither a number nor _"
-        case ProblemKind.HEAD_RANGE:
-            return f"HEAD {field} is outside the sentence ({number} word{plural})"
-        case ProblemKind.SELF_LOOP:
-            return f"word {number} is its own head"
-        case ProblemKind.CYCLE:
-            return f"word {number} is on a cycle of heads"
-        case ProblemKind.BAD_MULTIWORD:
-            return f"multiword range {row_id!r} does not start at the next word, or leaves the sentence"
-        case ProblemKind.NO_WORDS:
-            return "no words before the blank line"
-        case ProblemKind.COMMENT_POSITION:
-            return "comment inside a sentence; move it before the first word"
-        case ProblemKind.EMPTY_FIELD:
-            return f"{COLUMNS[number].upper()} is empty; write _ for no value"
-        case ProblemKind.INVALID_UTF8:
-            return f"byte 0x{number:02X} is not valid UTF-8"
-        case ProblemKind.MULTIPLE_ROOTS:
-            return f"found {number} roots, expected one"
+    spaces = kind is _KIND.COLUMN_COUNT and number == 1 and " " in field
+    hint = "; are the columns separated by spaces instead of tabs?" if spaces else ""
+    column = COLUMNS[number].upper() if kind is _KIND.EMPTY_FIELD else ""
+    s = "s" * (number != 1)
+    return _MESSAGES[kind].format(number=number, field=field, row_id=row_id, hint=hint, column=column, s=s)

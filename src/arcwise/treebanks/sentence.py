@@ -81,11 +81,12 @@ class Sentence:
         return f"Sentence({' '.join(self.forms)!r})"
 
     def _column(self, number: int) -> list[str]:
-        return self.treebank.layout.column_strings(self.treebank.data, *self._words, number)
+        layout, data = self.treebank.fields
+        return layout.column_strings(data, *self._words, number)
 
     @property
     def _words(self) -> tuple[int, int]:
-        starts = self.treebank.layout.sentence_words
+        starts = self.treebank.sentence_words
         return int(starts[self.number]), int(starts[self.number + 1])
 
     @cached_property
@@ -132,7 +133,7 @@ class Sentence:
     def heads(self) -> npt.NDArray[np.int32]:
         """Shape (n+1,): ``heads[0] = -1``, -1 where a head is unknown."""
         first, last = self._words
-        return np.concatenate([np.array([UNKNOWN], np.int32), self.treebank.layout.heads[first:last]])
+        return np.concatenate([np.array([UNKNOWN], np.int32), self.treebank.heads[first:last]])
 
     @cached_property
     def tree(self) -> Tree:
@@ -150,7 +151,7 @@ class Sentence:
     @property
     def source_bytes(self) -> bytes:
         """The bytes of the sentence in its file, including comments and the final blank line."""
-        starts = self.treebank.layout.sentence_bytes
+        starts = self.treebank.sentence_bytes
         return self.treebank.data[int(starts[self.number]) : int(starts[self.number + 1])]
 
     @property

@@ -1,27 +1,43 @@
 """``Treebank``: the bytes of a CoNLL file, and a native index of sentences, rows and fields.
 
-A treebank is immutable: annotating returns a new one whose bytes differ only in the annotated columns.
+A treebank is immutable: annotating returns a new one whose bytes differ only in the annotated columns. These
+bytes are written when they are first needed: a tagger's columns go to the parser without becoming bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError
-from arcwise.treebanks.columns import COLUMNS, Coded, column_number, comment_bytes
+from arcwise.treebanks.columns import (
+    COLUMNS,
+    ColumnValues,
+    column_number,
+    comment_bytes,
+    misc_pairs,
+    string_column,
+)
 from arcwise.treebanks.files import PathLike, open_output, read_bytes, refuse_other_encoding
 from arcwise.treebanks.problems import Problem, ProblemKind, describe
 from arcwise.treebanks.sentence import Sentence
 from arcwise.treebanks.surface import Surface
 
-_KIND_TEXT, _KIND_NUMBER, _KIND_MERGE = 0, 1, 2
 _MAX_BYTES = 2**32 - 2  # the native index stores offsets as uint32
+
+
+class _Unwritten(NamedTuple):
+    """An annotation beside the bytes that it annotates."""
+
+    layout: native.TreebankLayout
+    """The index of the bytes, with the annotated columns."""
+    data: bytes
+    changes_heads: bool
 
 
 class Treebank(Sequence[Sentence]):
@@ -43,20 +59,69 @@ class Treebank(Sequence[Sentence]):
             raise InputError(
                 f"{source}: is larger than 4 GB; read it piece by piece with arcwise.treebanks.stream"
             )
-        self.data = data
         self.source = source
         self.first_line = first_line
-        if strict and self.layout.problems:
-            raise InputError(str(self._problem(*self.layout.problems[0])))
+        self._data: bytes | None = data
+        self._unwritten: _Unwritten | None = None
+        self._written_sentences: npt.NDArray[np.uint32] | None = None
+        if strict:
+            self._index(strict=True)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The native index does not pickle; both are rebuilt on first use.
-        return {name: value for name, value in self.__dict__.items() if name not in ("layout", "surface")}
+        # Native objects do not pickle; the index is rebuilt on first use.
+        return {
+            "source": self.source,
+            "first_line": self.first_line,
+            "_data": self.data,
+            "_unwritten": None,
+            "_written_sentences": None,
+        }
+
+    def _index(self, *, strict: bool) -> None:
+        """Build the index; ``strict``: raise ``InputError`` for the first problem."""
+        if self.layout.problems and strict:
+            raise InputError(str(self._problem(*self.layout.problems[0])))
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the file."""
+        # Read first: another thread may write the bytes, index them and drop the annotation meanwhile.
+        unwritten = self._unwritten
+        if self._data is None:
+            assert unwritten is not None
+            data, self._written_sentences = native.treebank_written(unwritten.layout, unwritten.data)
+            if len(data) > _MAX_BYTES:
+                raise InputError(
+                    f"{self.source}: is larger than 4 GB once annotated; annotate it piece by piece"
+                )
+            self._data = data
+        return self._data
 
     @cached_property
     def layout(self) -> native.TreebankLayout:
-        """The native index, built on first use, since a parse that is only written needs none."""
-        return native.treebank_layout(self.data)
+        """The native index of ``data``, built on first use, since a parse that is only written needs none."""
+        layout = native.treebank_layout(self.data)
+        self._unwritten = None  # the bytes and their index have everything
+        return layout
+
+    @property
+    def fields(self) -> tuple[native.TreebankLayout, bytes]:
+        """The index and the bytes from which native functions read the fields of words.
+
+        These are ``layout`` and ``data``, unless this is an annotation that is not written yet: then its
+        columns are beside the bytes that it annotates, and reading them writes nothing.
+        """
+        unwritten = self._unwritten
+        # New heads are checked while their bytes are indexed: a cycle is a problem.
+        if unwritten is None or unwritten.changes_heads:
+            return self.layout, self.data
+        return unwritten.layout, unwritten.data
+
+    @property
+    def _structure(self) -> native.TreebankLayout:
+        """An index with the right numbers of sentences and words, which annotating does not change."""
+        unwritten = self._unwritten
+        return self.layout if unwritten is None else unwritten.layout
 
     @classmethod
     def read(cls, path: PathLike, *, strict: bool = True) -> Treebank:
@@ -94,7 +159,7 @@ class Treebank(Sequence[Sentence]):
         return self.data.decode("utf-8", "replace")
 
     def __len__(self) -> int:
-        return self.layout.sentence_count
+        return self._structure.sentence_count
 
     @overload
     def __getitem__(self, at: int) -> Sentence: ...
@@ -129,7 +194,7 @@ class Treebank(Sequence[Sentence]):
     @property
     def word_count(self) -> int:
         """The number of (syntactic) words of all sentences."""
-        return self.layout.word_count
+        return self._structure.word_count
 
     @cached_property
     def surface(self) -> Surface:
@@ -165,7 +230,15 @@ class Treebank(Sequence[Sentence]):
     @property
     def sentence_words(self) -> npt.NDArray[np.uint32]:
         """Shape (S+1,): the words of sentence s are ``sentence_words[s] .. sentence_words[s+1]-1``."""
-        return self.layout.sentence_words
+        return self._structure.sentence_words
+
+    @property
+    def sentence_bytes(self) -> npt.NDArray[np.uint32]:
+        """Shape (S+1,): the bytes of sentence s are ``data[sentence_bytes[s] : sentence_bytes[s+1]]``."""
+        # Writing an annotation tells them too, so that cutting a parse apart needs no index of its bytes.
+        if self.data and self._written_sentences is not None:
+            return self._written_sentences
+        return self.layout.sentence_bytes
 
     @property
     def sentence_lengths(self) -> npt.NDArray[np.int64]:
@@ -176,20 +249,21 @@ class Treebank(Sequence[Sentence]):
     @property
     def heads(self) -> npt.NDArray[np.int32]:
         """The head of every word, -1 where it is unknown; flat, see ``sentence_words``."""
-        return self.layout.heads
+        return self.fields[0].heads
 
     def column(self, name: str) -> list[str]:
         """Return one column of every word, flat over all sentences."""
-        return self.layout.column_strings(self.data, 0, self.word_count, column_number(name))
+        layout, data = self.fields
+        return layout.column_strings(data, 0, self.word_count, column_number(name))
 
     def annotate(
         self,
         *,
         heads: npt.NDArray[np.int32] | None = None,
-        misc_update: Sequence[str] | Coded | None = None,
+        misc_update: ColumnValues | None = None,
         comments: Sequence[Mapping[str, str]] | None = None,
         strict: bool = True,
-        **columns: Sequence[str] | Coded,
+        **columns: ColumnValues,
     ) -> Treebank:
         """Return a treebank with columns of its words replaced; all other bytes stay unchanged.
 
@@ -201,40 +275,50 @@ class Treebank(Sequence[Sentence]):
         comments: per sentence, ``# key = value`` lines to add.
         strict: require that the heads form trees.
         """
-        if self.layout.problems:
+        layout, data = self.fields
+        if layout.problems:
             raise InputError(
-                f"{self._problem(*self.layout.problems[0])} (only a file without problems can be annotated)"
+                f"{self._problem(*layout.problems[0])} (only a file without problems can be annotated)"
             )
-        updates: list[tuple[int, int, npt.NDArray[np.int32], list[bytes]]] = []
-        if heads is not None:
-            updates.append((column_number("head"), _KIND_NUMBER, np.ascontiguousarray(heads, np.int32), []))
-        for name, values in columns.items():
-            coded = values if isinstance(values, Coded) else Coded.of(values)
-            codes = np.ascontiguousarray(coded.codes, np.int32)
-            updates.append((column_number(name), _KIND_TEXT, codes, coded.in_bytes(name)))
-        if misc_update is not None:
-            coded = misc_update if isinstance(misc_update, Coded) else Coded.of(misc_update)
-            codes = np.ascontiguousarray(coded.codes, np.int32)
-            # The native code reads -1 as "no change"; an empty update must not get a code.
-            if unchanged := [code for code, text in enumerate(coded.strings) if not text]:
-                codes = np.where(np.isin(codes, unchanged), np.int32(-1), codes)
-            updates.append((column_number("misc"), _KIND_MERGE, codes, coded.in_bytes("misc")))
-        for column, _, codes, _ in updates:
-            if len(codes) != self.word_count:
+        replaced = [(column_number(name), string_column(values, name)) for name, values in columns.items()]
+        added = None if misc_update is None else misc_pairs(misc_update)
+        new_heads = None if heads is None else np.ascontiguousarray(heads, np.int32)
+        lengths = [*((column, len(values)) for column, values in replaced)]
+        lengths += [] if added is None else [(column_number("misc"), len(added))]
+        lengths += [] if new_heads is None else [(column_number("head"), len(new_heads))]
+        for column, length in lengths:
+            if length != self.word_count:
                 raise InputError(
-                    f"{COLUMNS[column]}: found {len(codes)} values, expected {self.word_count}, one per word"
+                    f"{COLUMNS[column]}: found {length} values, expected {self.word_count}, one per word"
                 )
         # The first 64 KiB show which line ends a file has; searching a large file would be slow.
-        newline = "\r\n" if b"\r\n" in self.data[: 1 << 16] else "\n"
+        newline = "\r\n" if b"\r\n" in data[: 1 << 16] else "\n"
         lines = [] if comments is None else [comment_bytes(c, newline) for c in comments]
         if lines and len(lines) != len(self):
             raise InputError(f"comments: found {len(lines)}, expected {len(self)}, one per sentence")
-        return Treebank(
-            native.treebank_rewrite(self.layout, self.data, updates, lines),
-            source=self.source,
-            strict=strict,
-            first_line=self.first_line,
+        changes_heads = heads is not None or "head" in columns
+        annotated = self._with(
+            native.treebank_annotated(layout, data, replaced, new_heads, added, lines),
+            data,
+            changes_heads=changes_heads,
         )
+        # Other columns cannot break a file without problems: values have neither tabs nor line breaks.
+        if "id" in columns or (strict and changes_heads):
+            annotated._index(strict=strict)
+        return annotated
+
+    def with_forms(self, forms: native.StringColumn) -> Treebank:
+        """Return a view with other FORMs, from which features are extracted; the file may have problems."""
+        layout, data = self.fields
+        columns = [(column_number("form"), forms)]
+        return self._with(native.treebank_annotated(layout, data, columns), data)
+
+    def _with(self, layout: native.TreebankLayout, data: bytes, *, changes_heads: bool = False) -> Treebank:
+        """Return an annotation of ``data``, unwritten."""
+        annotated = Treebank(b"", source=self.source, strict=False, first_line=self.first_line)
+        annotated._data = None
+        annotated._unwritten = _Unwritten(layout, data, changes_heads)
+        return annotated
 
     @property
     def problems(self) -> list[Problem]:

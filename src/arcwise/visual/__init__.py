@@ -2,8 +2,7 @@
 
 from arcwise.deprecation import renamed
 from arcwise.visual.html import html_page, html_parts
-from arcwise.visual.pictures import convert_svg
-from arcwise.visual.svg import svg
+from arcwise.visual.svg import convert_svg, svg
 
 __all__ = ["convert_svg", "html_page", "html_parts", "svg"]
 

@@ -9,7 +9,7 @@ from arcwise.errors import InputError
 from arcwise.evaluation.agreement import Agreement, Coefficients
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.differences import SentenceDifference
-from arcwise.trees.text_width import is_right_to_left, printable
+from arcwise.trees.draw import is_right_to_left, printable
 from arcwise.visual.html import page_end, page_start
 from arcwise.visual.svg import svg
 

@@ -7,7 +7,7 @@ from html import escape
 from itertools import repeat
 
 from arcwise.treebanks import Sentence
-from arcwise.trees.text_width import is_right_to_left, printable
+from arcwise.trees.draw import is_right_to_left, printable
 from arcwise.visual.palette import STYLE
 from arcwise.visual.svg import Alternatives, svg
 

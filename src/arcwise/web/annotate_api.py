@@ -162,7 +162,7 @@ class AdjudicateRequest(JsonObject):
 
 RequestType = TypeVar("RequestType", bound=JsonObject)
 Handler = Callable[[RequestType, str], Json]
-"""(request, name of the page) → response."""
+"""(request r, name p of the page) → response."""
 
 
 class Api:
@@ -176,57 +176,45 @@ class Api:
         session, view, of = self._session, self._session.view, "/api/sentence/{number}"
         get, post = self._get, self._post
         return [
-            get("/api/document", EmptyRequest, lambda r, page: session.document()),
+            get("/api/document", EmptyRequest, lambda r, p: session.document()),
             get(
                 "/api/sentences",
                 ListRequest,
-                lambda r, page: view.sentences(r.first, r.count, r.worklist, r.query),
+                lambda r, p: view.sentences(r.first, r.count, r.worklist, r.query),
             ),
-            get(of, SentenceRequest, lambda r, page: view.sentence(r.number, gains=r.gains == "1")),
-            get(f"{of}/word/{{word}}", WordRequest, lambda r, page: view.reconsider(r.number, r.word)),
-            post(
-                f"{of}/edits",
-                EditsRequest,
-                lambda r, page: session.edit(r.number, r.version, r.edits, page=page),
-            ),
-            post(f"{of}/would", EditsRequest, lambda r, page: session.would(r.number, r.edits)),
+            get(of, SentenceRequest, lambda r, p: view.sentence(r.number, gains=r.gains == "1")),
+            get(f"{of}/word/{{word}}", WordRequest, lambda r, p: view.reconsider(r.number, r.word)),
+            post(f"{of}/edits", EditsRequest, lambda r, p: session.edit(r.number, r.version, r.edits, p)),
+            post(f"{of}/would", EditsRequest, lambda r, p: session.would(r.number, r.edits)),
             post(
                 f"{of}/accept",
                 AcceptRequest,
-                lambda r, page: session.accept(r.number, r.version, r.words, r.threshold, page=page),
+                lambda r, p: session.accept(r.number, r.version, r.words, r.threshold, p),
             ),
-            post(
-                f"{of}/split",
-                SplitRequest,
-                lambda r, page: session.split(r.number, r.version, r.row, page=page),
-            ),
-            post(f"{of}/join", VersionRequest, lambda r, page: session.join(r.number, r.version, page=page)),
-            post(
-                f"{of}/remove",
-                VersionRequest,
-                lambda r, page: session.remove(r.number, r.version, page=page),
-            ),
-            post("/api/insert", InsertRequest, lambda r, page: session.insert(r.before, r.conllu, page=page)),
-            post("/api/undo", EmptyRequest, lambda r, page: session.undo(page=page)),
-            post("/api/redo", EmptyRequest, lambda r, page: session.redo(page=page)),
-            post("/api/save", EmptyRequest, lambda r, page: session.save()),
-            post("/api/take-in", EmptyRequest, lambda r, page: session.merge_external_changes(page=page)),
-            post("/api/search", SearchRequest, lambda r, page: view.search(r.query, r.first, r.count)),
+            post(f"{of}/split", SplitRequest, lambda r, p: session.split(r.number, r.version, r.row, p)),
+            post(f"{of}/join", VersionRequest, lambda r, p: session.join(r.number, r.version, p)),
+            post(f"{of}/remove", VersionRequest, lambda r, p: session.remove(r.number, r.version, p)),
+            post("/api/insert", InsertRequest, lambda r, p: session.insert(r.before, r.conllu, p)),
+            post("/api/undo", EmptyRequest, lambda r, p: session.undo(p)),
+            post("/api/redo", EmptyRequest, lambda r, p: session.redo(p)),
+            post("/api/save", EmptyRequest, lambda r, p: session.save()),
+            post("/api/take-in", EmptyRequest, lambda r, p: session.merge_external_changes(p)),
+            post("/api/search", SearchRequest, lambda r, p: view.search(r.query, r.first, r.count)),
             post(
                 "/api/mass-edit",
                 MassEditRequest,
-                lambda r, page: session.mass_edit(r.query, r.changes, apply=r.apply, page=page),
+                lambda r, p: session.mass_edit(r.query, r.changes, apply=r.apply, page=p),
             ),
-            get("/api/validate", PartRequest, lambda r, page: view.validate(r.first, r.count)),
-            get("/api/train", EmptyRequest, lambda r, page: session.training()),
-            post("/api/train", TrainRequest, lambda r, page: session.train(cancel=r.cancel)),
-            post("/api/model", ModelRequest, lambda r, page: session.use_model(r.which)),
-            post("/api/doubts", EmptyRequest, lambda r, page: session.detect_errors()),
-            get("/api/differences", PartRequest, lambda r, page: view.differences(r.first, r.count)),
+            get("/api/validate", PartRequest, lambda r, p: view.validate(r.first, r.count)),
+            get("/api/train", EmptyRequest, lambda r, p: session.training()),
+            post("/api/train", TrainRequest, lambda r, p: session.train(cancel=r.cancel)),
+            post("/api/model", ModelRequest, lambda r, p: session.use_model(r.which)),
+            post("/api/doubts", EmptyRequest, lambda r, p: session.detect_errors()),
+            get("/api/differences", PartRequest, lambda r, p: view.differences(r.first, r.count)),
             post(
                 "/api/adjudicate",
                 AdjudicateRequest,
-                lambda r, page: session.adjudicate(r.sentence, r.parsed(), page=page),
+                lambda r, p: session.adjudicate(r.sentence, r.parsed(), p),
             ),
             Route("/api/events", self._events, methods=["GET"]),
         ]

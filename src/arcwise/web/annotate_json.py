@@ -10,7 +10,7 @@ from arcwise.annotation.suggestions import SentenceSuggestions, SuggestionChange
 from arcwise.inference import LabelledArc
 from arcwise.treebanks import COLUMNS, Sentence
 from arcwise.treebanks.edits import notes_of
-from arcwise.trees.text_width import is_right_to_left
+from arcwise.trees.draw import is_right_to_left
 
 Json = dict[str, Any]
 

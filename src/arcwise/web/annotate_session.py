@@ -115,7 +115,7 @@ class Session:
         }
 
     def edit(
-        self, number: int, version: str | None, edits: Sequence[Mapping[str, Any]], *, page: str = ""
+        self, number: int, version: str | None, edits: Sequence[Mapping[str, Any]], page: str = ""
     ) -> Json:
         """Edit a sentence and return it.
 
@@ -153,7 +153,6 @@ class Session:
         version: str | None,
         words: Sequence[str] | None,
         threshold: float | None,
-        *,
         page: str = "",
     ) -> Json:
         """Accept suggestions of a sentence: of some words, or of all that reach the threshold."""
@@ -163,25 +162,25 @@ class Session:
         edits = acceptance_edits(sentence, self.view.suggest(sentence), words=words, threshold=threshold)
         return self._edit(number, present, edits, page) if edits else self.view.sentence(number)
 
-    def split(self, number: int, version: str | None, row: str, *, page: str = "") -> Json:
+    def split(self, number: int, version: str | None, row: str, page: str = "") -> Json:
         """Split a sentence before a row and return its first part."""
         split = self._document.split_sentence
         self._change(number, lambda: split(number, row, version_of_block=version), page)
         return self.view.sentence(number)
 
-    def join(self, number: int, version: str | None, *, page: str = "") -> Json:
+    def join(self, number: int, version: str | None, page: str = "") -> Json:
         """Join a sentence with the next one."""
         join = self._document.join_sentences
         self._change(number, lambda: join(number, version_of_block=version), page)
         return self.view.sentence(number)
 
-    def remove(self, number: int, version: str | None, *, page: str = "") -> Json:
+    def remove(self, number: int, version: str | None, page: str = "") -> Json:
         """Remove a sentence."""
         remove = self._document.remove_sentence
         self._change(number, lambda: remove(number, version_of_block=version), page)
         return {"sentences": len(self._document)}
 
-    def insert(self, number: int | None, conllu: str, *, page: str = "") -> Json:
+    def insert(self, number: int | None, conllu: str, page: str = "") -> Json:
         """Insert sentences before a sentence, or at the end."""
         with self._changing:
             at = len(self._document) if number is None else number
@@ -202,11 +201,11 @@ class Session:
             self.view.sentence(number),
         )
 
-    def undo(self, *, page: str = "") -> Json:
+    def undo(self, page: str = "") -> Json:
         """Undo one step: its sentence; the number is None if there is nothing to undo."""
         return self._step(self._document.undo, page)
 
-    def redo(self, *, page: str = "") -> Json:
+    def redo(self, page: str = "") -> Json:
         """Redo one step."""
         return self._step(self._document.redo, page)
 
@@ -261,7 +260,7 @@ class Session:
             count = sum(map(len, edits.values()))
             return {"sentences": len(edits), "edits": count, "version": self._document.version}
 
-    def adjudicate(self, number: int, choices: Sequence[Choice], *, page: str = "") -> Json:
+    def adjudicate(self, number: int, choices: Sequence[Choice], page: str = "") -> Json:
         """Resolve differences of a sentence: each in favour of ``a``, ``b``, or another value."""
         sentence, version = self.view.present(number)
         edits = self.view.require_comparison().adjudication_edits(sentence, number, choices)
@@ -294,7 +293,7 @@ class Session:
         self.events.publish("saved", version=self._document.version)
         return {"saved": True, "version": self._document.version}
 
-    def merge_external_changes(self, *, page: str = "") -> Json:
+    def merge_external_changes(self, page: str = "") -> Json:
         """Merge the changes that another program made to the file."""
         with self._changing:
             merge = self._document.merge_external_changes()

@@ -12,6 +12,8 @@ import contextlib
 import json
 import time
 from collections.abc import AsyncIterator, Callable
+from functools import lru_cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from starlette.exceptions import HTTPException
@@ -21,6 +23,8 @@ from starlette.routing import Route, Router
 
 from arcwise.errors import ArcwiseError
 from arcwise.treebanks import Treebank
+from arcwise.visual.html import PAGE_STYLE
+from arcwise.visual.palette import STYLE
 from arcwise.web.security import HEADERS
 from arcwise.web.serve_batches import LONG, RequestQueues
 from arcwise.web.serve_forms import parameters
@@ -29,12 +33,29 @@ from arcwise.web.serve_limits import DeadlineExceeded, Limits, RequestRefused, d
 from arcwise.web.serve_metrics import ServiceMetrics
 from arcwise.web.serve_models import Models
 from arcwise.web.serve_openapi import openapi
-from arcwise.web.serve_page import PAGE_FILES, page_file
 from arcwise.web.serve_tasks import ParseTask
 from arcwise.web.serve_udpipe import models_answer, process_answer, process_task, read_parameters
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
+
+
+PAGE_FILES = {
+    "/": ("index.html", "text/html; charset=utf-8"),
+    "/static/serve.js": ("serve.js", "text/javascript; charset=utf-8"),
+    "/static/serve.css": ("serve.css", "text/css; charset=utf-8"),
+}
+"""Path → file in web/static/serve and its content type."""
+
+
+@lru_cache
+def page_file(path: str) -> tuple[bytes, str]:
+    """A file of the page and its content type. The style sheet starts with the one of ``arcwise show
+    --html``."""
+    name, kind = PAGE_FILES[path]
+    data = (files("arcwise") / "web" / "static" / "serve" / name).read_bytes()
+    return ((PAGE_STYLE + STYLE).encode() + data if name == "serve.css" else data), kind
+
 
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
 LINGER = 2.0
@@ -60,27 +81,17 @@ class ServeApp:
         self._headers = _headers(allow_origin)
         # Made once: neither models nor limits change while the service runs.
         self._openapi_json = json.dumps(openapi(models, limits), ensure_ascii=False).encode()
-        self._methods = {
-            "/process": ("GET", "POST"),
-            "/models": ("GET", "POST"),
-            "/v1/parse": ("POST",),
-            "/v1/openapi.json": ("GET",),
-            "/healthz": ("GET",),
-            "/metrics": ("GET",),
-            **dict.fromkeys(PAGE_FILES, ("GET",)),
+        endpoints: dict[str, tuple[Any, tuple[str, ...]]] = {
+            "/process": (self._process, ("GET", "POST")),
+            "/models": (self._list_models, ("GET", "POST")),
+            "/v1/parse": (self._parse, ("POST",)),
+            "/v1/openapi.json": (self._openapi, ("GET",)),
+            "/healthz": (self._health, ("GET",)),
+            "/metrics": (self._metrics, ("GET",)),
+            **dict.fromkeys(PAGE_FILES, (self._page, ("GET",))),
         }
-        endpoints = {
-            "/process": self._process,
-            "/models": self._list_models,
-            "/v1/parse": self._parse,
-            "/v1/openapi.json": self._openapi,
-            "/healthz": self._health,
-            "/metrics": self._metrics,
-        }
-        routes = [
-            Route(path, endpoints.get(path, self._page), methods=methods)
-            for path, methods in self._methods.items()
-        ]
+        self._methods = {path: methods for path, (_, methods) in endpoints.items()}
+        routes = [Route(path, endpoint, methods=methods) for path, (endpoint, methods) in endpoints.items()]
         self._router = Router(routes, redirect_slashes=False, lifespan=self._lifespan)
 
     def stopping(self) -> None:

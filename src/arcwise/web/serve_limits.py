@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
 
 from arcwise.learning.options import check_options, option, short_repr
 
@@ -89,9 +88,7 @@ class deadline:
         self._task = asyncio.current_task()
         self._timer = asyncio.get_running_loop().call_later(self._seconds, self._expire)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._timer.cancel()
         # Only a cancellation of ours becomes DeadlineExceeded; one from outside must stay what it is.
         if self._expired and kind is asyncio.CancelledError:

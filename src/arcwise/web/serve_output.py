@@ -55,16 +55,12 @@ def with_paragraphs(writer: Callable[[Treebank], str]) -> Callable[[Treebank], s
 
     def paragraph_writer(treebank: Treebank) -> str:
         parts = [
-            ("\n" if n and _begins_paragraph(s) else "") + writer(_as_treebank(s))
+            ("\n" if n and _begins_paragraph(s) else "") + writer(Treebank(s.conllu_bytes))
             for n, s in enumerate(treebank)
         ]
         return "".join(parts)
 
     return paragraph_writer
-
-
-def _as_treebank(sentence: Sentence) -> Treebank:
-    return Treebank(sentence.conllu_bytes)
 
 
 def _begins_paragraph(sentence: Sentence) -> bool:
@@ -103,7 +99,7 @@ def matxin(treebank: Treebank) -> str:
 def _nodes(sentence: Sentence) -> Iterator[str]:
     """The words from the root down. Without recursion, because a tree may be as deep as the sentence is
     long."""
-    children = _children(sentence)
+    children = sentence.child_ids
     columns = sentence.forms, sentence.lemmas, [_value(feats) for feats in sentence.feats], sentence.deprels
     open_words = [(word, 1) for word in reversed(children[0])]
     while open_words:
@@ -128,7 +124,7 @@ def epe(treebank: Treebank) -> str:
 
 
 def _epe_nodes(sentence: Sentence) -> list[dict[str, Any]]:
-    children = _children(sentence)
+    children = sentence.child_ids
     heads, labels = sentence.heads.tolist(), sentence.deprels
     nodes = []
     for at, (form, lemma, upos, xpos, feats, misc) in enumerate(
@@ -159,15 +155,6 @@ def _epe_nodes(sentence: Sentence) -> list[dict[str, Any]]:
             node["edges"] = [{"label": labels[child - 1], "target": child} for child in children[at]]
         nodes.append(node)
     return nodes
-
-
-def _children(sentence: Sentence) -> list[list[int]]:
-    """The children of the root and of each word."""
-    children: list[list[int]] = [[] for _ in range(len(sentence) + 1)]
-    for word, head in enumerate(sentence.heads.tolist()[1:], 1):
-        if head >= 0:
-            children[head].append(word)
-    return children
 
 
 def _value(value: str) -> str:

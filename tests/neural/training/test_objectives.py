@@ -14,7 +14,9 @@ from neural.training.tiny import SENTENCES, WHOLE, Tiny, gradient, sentences
 from reference.enumerate_trees import TREE_CLASSES, all_trees
 
 Classes = pytest.mark.parametrize("projective, single_root", TREE_CLASSES)
-Objectives = pytest.mark.parametrize("objective", ["likelihood", "softmax-margin", "hinge", "head-by-head"])
+Objectives = pytest.mark.parametrize(
+    "objective", ["likelihood", "softmax-margin", "hinge", "risk", "head-by-head"]
+)
 NETWORKS: dict[str, dict[str, Any]] = {
     "labelled": {},
     "unlabelled": {"labelled": False},
@@ -45,10 +47,11 @@ def _over_trees(
 ) -> float:
     config, n = tiny.config, len(heads)
     reduce = np.max if config.objective == "hinge" else _log_sum
+    is_risk = config.objective == "risk"
     costs = config.objective != "likelihood"
-    every, right = [], []
+    every, right, expected_costs = [], [], []
     for tree in all_trees(n, projective=config.projective, single_root=config.single_root):
-        of_all = of_right = 0.0
+        of_all = of_right = expected_cost = 0.0
         for m in range(1, n + 1):
             states = arcs[tree[m], m] + log_p[tree[m], m]
             label_of_state = np.arange(len(states)) // config.clusters
@@ -58,13 +61,17 @@ def _over_trees(
                 cost += tree[m] != head
                 if label >= 0:
                     cost += label_of_state != label
-            of_all += reduce(states + cost)
+            of_all += reduce(states if is_risk else states + cost)
+            expected_cost += np.exp(states - _log_sum(states)) @ cost
             agrees = (label_of_state == label) | (label < 0) | (not tiny.labels)
             of_right += reduce(states[agrees]) if head in (-1, tree[m]) else -np.inf
         every.append(of_all)
         right.append(of_right)
+        expected_costs.append(expected_cost)
     if max(right) == -np.inf:
         return np.inf
+    if is_risk:
+        return float(np.exp(np.array(every) - _log_sum(np.array(every))) @ expected_costs)
     return float(reduce(np.array(every)) - reduce(np.array(right)))
 
 

@@ -52,7 +52,7 @@ def test_the_averages_are_those_of_all_weights_so_far(tiny: Tiny) -> None:
     step = 0
     for _ in range(3):
         for some in tiny.data.batches(12, order):
-            trainer._learn(some)
+            trainer._learn(some, trainer._config)
             step += 1
             stays = min(tiny.config.average, step / (step + 10))
             wanted = stays * wanted + (1 - stays) * flat(trainer.network)
@@ -67,7 +67,7 @@ def test_the_learning_rate_rises_and_falls(tiny: Tiny) -> None:
     random = np.random.default_rng(1)
     for _ in range(4):
         for some in tiny.data.batches(12, random.permutation(len(tiny.treebank))):
-            trainer._learn(some)
+            trainer._learn(some, trainer._config)
             rates.append(trainer._optimizer.param_groups[0]["lr"])
     highest = tiny.config.learning_rate
     top = int(np.argmax(rates))

@@ -92,7 +92,7 @@ def test_it_learns_a_small_treebank_by_heart_and_from_partial_trees_too() -> Non
         "epochs": 60, "learning_rate": 0.02, "hidden": 16, "dropout": 0.0, "word_dropout": 0.0,
         "affix_dropout": 0.0, "tag_dropout": 0.0, "average": 0.9,
     }  # fmt: skip
-    for objective in ("likelihood", "softmax-margin", "hinge", "head-by-head"):
+    for objective in ("likelihood", "softmax-margin", "hinge", "risk", "head-by-head"):
         gold = small_treebank(crossing=True)
         parser = NeuralParser(train(gold, objective=objective, **quick))
         parsed = parser.parse(gold)

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from arcwise.inference.labels import codes_of
 from arcwise.neural import NeuralConfig
 from arcwise.neural.data import Data
 from arcwise.neural.inputs import Inputs
@@ -17,7 +18,6 @@ from arcwise.neural.model import network_shape
 from arcwise.neural.network import Network
 from arcwise.neural.objectives import tree_loss
 from arcwise.neural.tags import TagAlphabets
-from arcwise.neural.training import _codes
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import conllu, small_treebank
 from neural.random_models import SMALL, random_arrays
@@ -61,7 +61,7 @@ class Tiny:
         network = Network(shape).double()
         network.load(random_arrays(shape, seed))
         heads = np.ascontiguousarray(treebank.heads, np.int32)
-        codes = _codes(treebank.column("deprel"), labels)
+        codes = codes_of(treebank.column("deprel"), labels)
         data = Data.of(treebank, inputs, heads, codes, tags.codes(treebank), "cpu")
         return cls(config, treebank, inputs, labels, tags, network, data)
 

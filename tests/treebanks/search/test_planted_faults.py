@@ -33,40 +33,40 @@ class Fault:
 FAULTS = [
     Fault("query_parser.QueryParser._without", "if name not in self.matched_names\n", "if True\n"),
     Fault("query_parser.QueryParser._negated", "negated=True", "negated=False"),
-    Fault("condition_parser.ConditionParser._bounds", "else None if match[2] else low", "else low"),
-    Fault("condition_parser.ConditionParser._condition", "return Not(exists) if negated else "
+    Fault("query_parser.ConditionParser._bounds", "else None if match[2] else low", "else low"),
+    Fault("query_parser.ConditionParser._condition", "return Not(exists) if negated else "
         "exists", "return exists"),
-    Fault("condition_parser.ConditionParser._label", '"~", (regex,)', '"!~", (regex,)'),
-    Fault("scanner.Scanner.values", "values.append(self.value())", "self.value()"),
-    Fault("conditions.evaluate_test", "return ~_equal(test, values)", "return _equal(test, values)"),
-    Fault("conditions._is_one_of", "np.isnan(numbers) if value == MISSING "
+    Fault("query_parser.ConditionParser._label", '"~", (regex,)', '"!~", (regex,)'),
+    Fault("syntax.Scanner.values", "values.append(self.value())", "self.value()"),
+    Fault("matching.evaluate_test", "return ~_equal(test, values)", "return _equal(test, values)"),
+    Fault("matching._is_one_of", "np.isnan(numbers) if value == MISSING "
         "else", "False if value == MISSING else"),
-    Fault("conditions._equal", "search(text) is not None", "re.match(test.values[0], text) is not None"),
-    Fault("conditions._combined", "return ~holds(part.condition)", "return holds(part.condition)"),
-    Fault("relations.has_related", "relation.kind is "
+    Fault("matching._equal", "search(text) is not None", "re.match(test.values[0], text) is not None"),
+    Fault("matching._combined", "return ~holds(part.condition)", "return holds(part.condition)"),
+    Fault("matching.has_related", "relation.kind is "
         "RelationKind.DESCENDANT:", "relation.kind is RelationKind.ANCESTOR:"),
-    Fault("relations.has_related", "flags & label if label is not None", "flags if label is not None"),
-    Fault("relations.ancestors", "relation.low - 1", "relation.low"),
-    Fault("relations.ancestors", "relation.high)", "None)"),
-    Fault("relations._has_descendant", "ancestors(relation,", "ancestors(Relation(RelationKind.DESCENDANT, "
+    Fault("matching.has_related", "flags & label if label is not None", "flags if label is not None"),
+    Fault("matching.ancestors", "relation.low - 1", "relation.low"),
+    Fault("matching.ancestors", "relation.high)", "None)"),
+    Fault("matching._has_descendant", "ancestors(relation,", "ancestors(Relation(RelationKind.DESCENDANT, "
         "1, relation.high),"),
     Fault(
-        "relations._has_ancestor",
+        "matching._has_ancestor",
         "ancestors(relation,",
         "ancestors(Relation(RelationKind.ANCESTOR, relation.low, (relation.high or 99) + 1),",
     ),
-    Fault("relations._has_sibling", "- right > 0", "> 0"),
-    Fault("relations.window", "np.minimum(left + relation.low, end)", "np.minimum(left + 1, end)"),
-    Fault("relations.window", "np.minimum(left + high + 1, end)", "np.minimum(left + high, end)"),
-    Fault("relations.window", "np.maximum(left - relation.low + 1, "
+    Fault("matching._has_sibling", "- right > 0", "> 0"),
+    Fault("matching.window", "np.minimum(left + relation.low, end)", "np.minimum(left + 1, end)"),
+    Fault("matching.window", "np.minimum(left + high + 1, end)", "np.minimum(left + high, end)"),
+    Fault("matching.window", "np.maximum(left - relation.low + 1, "
         "first)", "np.maximum(left - relation.low, first)"),
-    Fault("relations.holds", "& (families[left] >= 0)", ""),
-    Fault("relations.holds", "return flags if label is None else flags & label[right]", "return flags"),
-    Fault("relations.holds", "ancestors(relation,", "ancestors(Relation(RelationKind.DESCENDANT, 1, "
+    Fault("matching.holds", "& (families[left] >= 0)", ""),
+    Fault("matching.holds", "return flags if label is None else flags & label[right]", "return flags"),
+    Fault("matching.holds", "ancestors(relation,", "ancestors(Relation(RelationKind.DESCENDANT, 1, "
         "relation.high),"),
-    Fault("relations.RelationIndex.pairs", "different = right != left[rows]", "different = right == right"),
-    Fault("relations.RelationIndex._ancestor_pairs", "ancestors(self.relation,", "ancestors(Relation(RelationKind.ANCESTOR, 1, self.relation.high),"),
-    Fault("relations._by_ancestor", "ancestors(relation,", "ancestors(Relation(RelationKind.DESCENDANT, "
+    Fault("matching.RelationIndex.pairs", "different = right != left[rows]", "different = right == right"),
+    Fault("matching.RelationIndex._ancestor_pairs", "ancestors(self.relation,", "ancestors(Relation(RelationKind.ANCESTOR, 1, self.relation.high),"),
+    Fault("matching._by_ancestor", "ancestors(relation,", "ancestors(Relation(RelationKind.DESCENDANT, "
         "relation.low, (relation.high or 99) + 1),"),
     Fault("matching._without", "matches.at(~matched", "matches.at(matched"),
     Fault("matching.find", "order = np.lexsort(", "order = np.arange(len(matches.sentence)) if True else "
@@ -96,8 +96,8 @@ FAULTS = [
     Fault("mass_edit._Draft._head_problem", "{**earlier, **new}", "new", lambda: edits_fail()),
     Fault("mass_edit._Draft.edits", "if text != self._original((word, column))", "",
           test_mass_edit.test_what_is_so_already_is_no_edit),
-    Fault("assignments.with_key", "k.lower() > key.lower()", "False", lambda: edits_fail()),
-    Fault("assignments.with_key", "[] if value == MISSING else", "", lambda: edits_fail()),
+    Fault("mass_edit.with_key", "k.lower() > key.lower()", "False", lambda: edits_fail()),
+    Fault("mass_edit.with_key", "[] if value == MISSING else", "", lambda: edits_fail()),
 ]  # fmt: skip
 
 

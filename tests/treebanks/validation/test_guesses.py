@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from arcwise import Treebank
 from arcwise.treebanks.validation import RELATIONS, UPOS_TAGS, Inventory, check_treebank
-from arcwise.treebanks.validation.guesses import guess_labels, guess_upos
-from arcwise.treebanks.validation.spelling import edit_distance
+from arcwise.treebanks.validation.inventory import edit_distance
+from arcwise.treebanks.validation.labels import guess_labels, guess_upos
 from treebanks.validation.sound import SENTENCES, SOUND, with_field
 
 ARCS = {

@@ -7,10 +7,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arcwise.errors import InputError
 from arcwise.treebanks.files import check_output, path_kind, same_file
+
+if TYPE_CHECKING:
+    from arcwise.treebanks import Treebank
 
 
 @dataclass(frozen=True)
@@ -125,3 +128,21 @@ def output_path(model: str, *, interrupted: bool) -> str:
     while path_kind(beside := path.with_name(f"{path.stem}.stopped-{number}{path.suffix}")) is not None:
         number += 1
     return str(beside)
+
+
+def read_version(path: str, *, may_be_empty: bool = False) -> Treebank:
+    """Read a version of a treebank to compare or merge; its trees may be broken, since someone may be fixing
+    just these. ``may_be_empty``: accept an empty file."""
+    from arcwise.treebanks import Treebank, read_bytes
+    from arcwise.treebanks.files import refuse_other_encoding
+    from arcwise.treebanks.problems import OF_TREES
+
+    data = read_bytes(path)
+    refuse_other_encoding(data[:4], path)
+    treebank = Treebank(data, source=path, strict=False)
+    problem = next((p for p in treebank.problems if p.kind not in OF_TREES), None)
+    if problem is not None:
+        raise InputError(str(problem))
+    if not len(treebank) and not (may_be_empty and not data.strip()):
+        raise InputError(f"{path}: found no sentence, expected CoNLL-U")
+    return treebank

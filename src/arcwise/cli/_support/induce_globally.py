@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from arcwise.cli._support.corpus_tags import Selection
-from arcwise.cli._support.search_progress import SearchProgress
+from arcwise.distributed.progress import ProgressLine
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError
 from arcwise.induction import DMV, ArcShare, TagSentences, induce_globally
@@ -21,6 +22,46 @@ from arcwise.induction.global_search import (
     estimate_tree,
 )
 from arcwise.treebanks.files import open_output
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from arcwise.induction.global_search import TracePoint
+
+
+class SearchProgress(ProgressLine):
+    """The progress of a search. The first Ctrl-C stops the search, the second the program."""
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self._stop = False
+        try:
+            self._before = signal.signal(signal.SIGINT, self._interrupt)
+        except ValueError:  # not in the main thread
+            self._before = None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _interrupt(self, *_: Any) -> None:
+        if self._stop:
+            raise KeyboardInterrupt
+        self._stop = True
+
+    def should_stop(self) -> bool:
+        """Whether the user has asked to stop."""
+        return self._stop
+
+    def show(self, point: TracePoint) -> None:
+        """Show the state of the search."""
+        speed = point.nodes / max(point.seconds, 1e-9)
+        self.say(
+            f"{point.seconds:7.1f} s  incumbent {point.lower:.4f}  bound {point.upper:.4f}  gap "
+            f"{100 * point.gap:.2f} %  {point.nodes} nodes ({speed:.0f}/s), {point.open_nodes} open"
+        )
 
 
 @dataclass(frozen=True)
@@ -46,10 +87,8 @@ def run_search(
 ) -> tuple[DMV, bool]:
     """Search, print the result, write the certificate and the plot. Returns the grammar, and whether Ctrl-C
     stopped the search."""
-    if certificate is not None and search.method != "count":
-        raise InputError(
-            f"--certificate: needs --method count, which alone produces a proof (found {search.method})"
-        )
+    if certificate is not None and search.method == "milp":
+        raise InputError("--certificate: needs --method count or theta; milp has no proof to write")
     with SearchProgress() as watch:
         result = induce_globally(
             search.corpus,
@@ -76,6 +115,8 @@ def run_search(
         f"{100 * result.gap:.2f} %){about}, {result.trace[-1].nodes} "
         f"{'blocks' if search.blocks else 'nodes'}, {result.trace[-1].seconds:.1f} s"
     )
+    if result.linear_programs is not None:
+        typer.echo(str(result.linear_programs))
     if certificate is not None:
         with open_output(certificate) as stream:
             stream.write(

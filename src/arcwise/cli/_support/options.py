@@ -39,8 +39,13 @@ def takes_options(run: Callable[[Any], None]) -> Callable[..., None]:
         run(_grouped(kind, values))
 
     parameters = [
-        Parameter(field.name, Parameter.KEYWORD_ONLY, default=_default(field), annotation=hint)
-        for field, hint in _flat_fields(kind)
+        Parameter(
+            f.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if f.default is MISSING else f.default,
+            annotation=hint,
+        )
+        for f, hint in _flat_fields(kind)
     ]
     command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -48,16 +53,12 @@ def takes_options(run: Callable[[Any], None]) -> Callable[..., None]:
 
 
 def _flat_fields(kind: type[Any]) -> Iterator[tuple[Field[Any], Any]]:
-    hints = get_type_hints(kind, include_extras=True)
+    hints = get_type_hints(kind)
     for field in fields(kind):
         if is_dataclass(hints[field.name]):
             yield from _flat_fields(hints[field.name])
         else:
             yield field, hints[field.name]
-
-
-def _default(field: Field[Any]) -> Any:
-    return Parameter.empty if field.default is MISSING else field.default
 
 
 def _grouped(kind: type[Any], values: Mapping[str, Any]) -> Any:
@@ -72,14 +73,16 @@ def _grouped(kind: type[Any], values: Mapping[str, Any]) -> Any:
     return kind(**parts)
 
 
-def from_declaration(kind: type[Any], name: str, *flags: str, text: str = "", default: bool = False) -> Any:
+def from_declaration(
+    kind: type[Any], name: str, *flags: str, text: str = "", default: bool = False, value: Any = None
+) -> Any:
     """The typer option for a field of a configuration: its text (or ``text``), the values it takes and, if
-    asked, its default."""
+    asked, its default. ``value``: the default of the option itself; None leaves it to the configuration."""
     field = declared(kind)[name]
     notes = [f"default: {field.default}"] if default else []
     notes += [] if field.base is bool else [field.values]
     values = f" [{'; '.join(notes)}]" if notes else ""
-    return typer.Option(*flags, help=f"{text or field.text}{values}", show_default=False)
+    return typer.Option(value, *flags, help=f"{text or field.text}{values}", show_default=False)
 
 
 def name_flags_in_errors(run: Callable[..., None], aliases: Mapping[str, str]) -> Callable[..., None]:
@@ -88,7 +91,8 @@ def name_flags_in_errors(run: Callable[..., None], aliases: Mapping[str, str]) -
 
     ``aliases``: argument of the library → parameter of the command, where they differ.
     """
-    defaults = {name: parameter.default for name, parameter in signature(run).parameters.items()}
+    parameters = signature(run).parameters.items()  # the default of a typer option is inside it
+    defaults = {name: getattr(p.default, "default", p.default) for name, p in parameters}
 
     @functools.wraps(run)
     def wrapped(**values: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,14 +15,9 @@ if TYPE_CHECKING:
 
 _PIPE_WIDTH = 120  # of tables that do not go to a terminal
 
-Color = Annotated[
-    bool | None,
-    typer.Option(
-        "--color/--no-color",
-        help="Colours. [default: on a terminal, unless NO_COLOR is set]",
-        show_default=False,
-    ),
-]
+COLOR: Any = typer.Option(
+    None, "--color/--no-color", help="Colours. [default: on a terminal, unless NO_COLOR is set]"
+)
 """The option ``--color``, for ``wants_color``."""
 
 

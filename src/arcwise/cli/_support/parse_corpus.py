@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -18,84 +18,42 @@ if TYPE_CHECKING:
 class CorpusArguments:
     """The options of ``arcwise parse`` for a corpus, in the order of its help."""
 
-    corpus: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--in",
-            help="Parse a corpus into the folder --out, shard by shard: a file, a folder, a pattern "
-            "('crawl/*.jsonl.gz') or @FILE, a list of names; text, JSON lines, CoNLL-U or Parquet (.gz, "
-            ".xz, .zst). May be repeated. Run the same command again to resume.",
-            show_default=False,
-        ),
-    ] = None
-    out: Annotated[
-        str | None,
-        typer.Option("--out", help="With --in: folder for the parsed shards.", show_default=False),
-    ] = None
-    to: Annotated[
-        str,
-        typer.Option(
-            "--to",
-            help="Output format: conllu; json, one line per sentence (per input line for JSON input); with "
-            "--in, also parquet.",
-        ),
-    ] = "conllu"
-    text_field: Annotated[
-        str, typer.Option("--text-field", help="Field (JSON) or column (Parquet) that contains the text.")
-    ] = "text"
-    id_field: Annotated[
-        str | None,
-        typer.Option(
-            "--id-field",
-            help="Field or column that contains the document ID. [default: FILE:LINE]",
-            show_default=False,
-        ),
-    ] = None
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            "--workers",
-            min=1,
-            help="With --in: number of processes. [default: one per core]",
-            show_default=False,
-        ),
-    ] = None
-    engine: Annotated[
-        str,
-        typer.Option(
-            "--engine",
-            help="With --in: local (processes on this machine) or ray (a cluster; needs ray installed).",
-        ),
-    ] = "local"
-    address: Annotated[
-        str | None,
-        typer.Option(
-            "--address",
-            help="Address of the cluster for --engine ray, if not this machine.",
-            show_default=False,
-        ),
-    ] = None
-    compress: Annotated[
-        str, typer.Option("--compress", help="With --in: compression of the shards: gz, xz, zst or none.")
-    ] = "gz"
-    shard_size: Annotated[
-        float,
-        typer.Option(
-            "--shard-size",
-            min=0.001,
-            help="With --in: shard size in megabytes of text (CoNLL-U: eight times as many).",
-        ),
-    ] = 1.0
-    max_errors: Annotated[
-        int | None,
-        typer.Option(
-            "--max-errors",
-            min=0,
-            help="With --in: stop when more records than this cannot be parsed. [default: report them in "
-            "errors.jsonl and continue]",
-            show_default=False,
-        ),
-    ] = None
+    corpus: list[str] | None = typer.Option(
+        None,
+        "--in",
+        help="Parse a corpus into the folder --out, shard by shard: a file, a folder, a pattern "
+        "('crawl/*.jsonl.gz') or @FILE, a list of names; text, JSON lines, CoNLL-U or Parquet (.gz, "
+        ".xz, .zst). May be repeated. Run the same command again to resume.",
+    )
+    out: str | None = typer.Option(None, help="With --in: folder for the parsed shards.")
+    to: str = typer.Option(
+        "conllu",
+        help="Output format: conllu; json, one line per sentence (per input line for JSON input); with "
+        "--in, also parquet.",
+    )
+    text_field: str = typer.Option("text", help="Field (JSON) or column (Parquet) that contains the text.")
+    id_field: str | None = typer.Option(
+        None, help="Field or column that contains the document ID. [default: FILE:LINE]"
+    )
+    workers: int | None = typer.Option(
+        None, min=1, help="With --in: number of processes. [default: one per core]"
+    )
+    engine: str = typer.Option(
+        "local", help="With --in: local (processes on this machine) or ray (a cluster; needs ray installed)."
+    )
+    address: str | None = typer.Option(
+        None, help="Address of the cluster for --engine ray, if not this machine."
+    )
+    compress: str = typer.Option("gz", help="With --in: compression of the shards: gz, xz, zst or none.")
+    shard_size: float = typer.Option(
+        1.0, min=0.001, help="With --in: shard size in megabytes of text (CoNLL-U: eight times as many)."
+    )
+    max_errors: int | None = typer.Option(
+        None,
+        min=0,
+        help="With --in: stop when more records than this cannot be parsed. [default: report them in "
+        "errors.jsonl and continue]",
+    )
 
 
 _FORMATS = {
@@ -123,7 +81,7 @@ class CorpusCommand:
     def run(self) -> int:
         """Parse the corpus; exit status 1 if records could not be parsed."""
         from arcwise.distributed import CorpusOptions, JobProgress, TextFields, parse_corpus
-        from arcwise.distributed.cores import cores, threads_of_each
+        from arcwise.engine.processes import cores, threads_of_each
         from arcwise.errors import InputError
 
         asked = self.arguments

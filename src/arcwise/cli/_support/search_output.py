@@ -17,10 +17,10 @@ from arcwise.cli._support.output import print_json
 from arcwise.errors import InputError
 from arcwise.treebanks import Sentence, Treebank, open_output, stream
 from arcwise.treebanks.search import Columns, Hit, MassEdit, Plan, Query, frequencies, unseen, with_edits
-from arcwise.trees.text_width import cell_width, printable
+from arcwise.trees.draw import cell_width, printable
 
 if TYPE_CHECKING:
-    from arcwise.treebanks.search.tables import TableColumn
+    from arcwise.treebanks.search.query import TableColumn
 
 _BATCH = 1 << 24  # bytes of a file searched at a time
 _MAX_SKIPPED = 10  # skipped hits that are listed

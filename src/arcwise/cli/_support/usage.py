@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from enum import Enum
 from inspect import signature
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from typer.core import TyperCommand
 
@@ -57,7 +56,7 @@ class PlainCommand(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """``--train FILE --model FILE [OPTIONS]``, ``GOLD SYSTEM [OPTIONS]``."""
-        needed = [f"{_longest(p)} {p.metavar}" for p in self.params if _is_option(p) and p.required]
+        needed = [f"{max(p.opts, key=len)} {p.metavar}" for p in self.params if _is_option(p) and p.required]
         return [*needed, *(_argument(p) for p in self.params if not _is_option(p)), "[OPTIONS]"]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -77,7 +76,7 @@ class PlainCommand(TyperCommand):
 
 def name_values(command: Any, run: Callable[..., Any]) -> None:
     """Name the values of the parameters of a command, unless they have names."""
-    hints = get_type_hints(run, include_extras=True)
+    hints = get_type_hints(run)
     parameters = signature(run).parameters
     for parameter in command.params:
         if parameter.metavar is None and parameter.name in parameters:
@@ -88,8 +87,6 @@ def _value_name(parameter: Any, hint: Any) -> str | None:
     kind = _plain_type(hint)
     if get_origin(kind) is Literal:
         return "|".join(map(str, get_args(kind)))
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return "|".join(str(choice.value) for choice in kind)
     if not _is_option(parameter) and parameter.name in _ARGUMENTS:
         return _ARGUMENTS[parameter.name]
     words = {int: "N", float: "NUMBER", bool: None}
@@ -97,9 +94,7 @@ def _value_name(parameter: Any, hint: Any) -> str | None:
 
 
 def _plain_type(hint: Any) -> Any:
-    """``str`` of ``Annotated[list[str] | None, …]``."""
-    if get_origin(hint) is Annotated:
-        return _plain_type(get_args(hint)[0])
+    """``str`` of ``list[str] | None``."""
     if get_origin(hint) in (Union, UnionType):
         return _plain_type(next(part for part in get_args(hint) if part is not type(None)))
     return _plain_type(get_args(hint)[0]) if get_origin(hint) is list else hint
@@ -107,10 +102,6 @@ def _plain_type(hint: Any) -> Any:
 
 def _is_option(parameter: Any) -> bool:
     return bool(parameter.param_type_name == "option")
-
-
-def _longest(parameter: Any) -> str:
-    return str(max(parameter.opts, key=len))
 
 
 def _argument(parameter: Any) -> str:

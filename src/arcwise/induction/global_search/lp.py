@@ -12,7 +12,30 @@ from arcwise.optional import require
 
 Vector = npt.NDArray[np.float64]
 
-Status = Literal["optimal", "infeasible", "unbounded", "limit"]
+Status = Literal["optimal", "infeasible", "unbounded", "limit", "failed"]
+"""``limit``: stopped by a limit. ``failed``: the solver gave up, as on numerical trouble."""
+
+Algorithm = Literal["dual", "primal", "interior"]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """How to solve a program; ``fresh``: from no basis."""
+
+    fresh: bool = False
+    presolve: bool = False
+    algorithm: Algorithm = "dual"
+    scaling: bool = True
+
+
+RETRIES = (
+    Attempt(fresh=True, presolve=True),
+    Attempt(fresh=True),
+    Attempt(fresh=True, presolve=True, algorithm="primal"),
+    Attempt(fresh=True, scaling=False),
+    Attempt(fresh=True, presolve=True, algorithm="interior"),
+)
+"""Further attempts at a program that was not solved, the most likely to succeed first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +47,27 @@ class Solution:
     columns: Vector
     duals: Vector
     bound: float
+
+
+@dataclass
+class ProgramCounts:
+    """How the linear programs of a search went.
+
+    retried: those that the first attempt did not solve. unsolved: those that no attempt solved; their boxes
+    keep the best bound that any multipliers gave. unproved_infeasible: attempts that ended with the claim
+    that a box is empty, without a ray that proves it; the claim is ignored.
+    """
+
+    programs: int = 0
+    retried: int = 0
+    unsolved: int = 0
+    unproved_infeasible: int = 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.programs} linear programs: {self.retried} retried, {self.unsolved} unsolved, "
+            f"{self.unproved_infeasible} claims of infeasibility without proof"
+        )
 
 
 def _highs() -> Any:
@@ -144,32 +188,54 @@ class LinearProgram:
     ) -> Solution:
         """Solve by dual or (``primal``) primal simplex, from the last basis.
 
-        ``fresh``: from no basis, which enables presolve.
+        ``fresh``: from no basis, which enables presolve. A program that the solver gives up on is solved once
+        more from scratch.
         """
+        algorithm: Algorithm = "primal" if primal else "dual"
+        solution = self.attempt(
+            Attempt(fresh, fresh, algorithm), time_limit=time_limit, relative_gap=relative_gap
+        )
+        if solution.status == "failed" and time_limit is None:
+            solution = self.attempt(Attempt(True, False, algorithm), relative_gap=relative_gap)
+        return solution
+
+    def attempt(
+        self, attempt: Attempt, *, time_limit: float | None = None, relative_gap: float | None = None
+    ) -> Solution:
+        """Solve once, in one way."""
         solver = self._solver
-        if fresh:
+        if attempt.fresh:
             solver.clearSolver()
-        solver.setOptionValue("presolve", "on" if fresh else "off")  # presolve would discard the basis
-        solver.setOptionValue("simplex_strategy", 4 if primal else 1)  # codes of HiGHS: 4 primal, 1 dual
+        # Presolve would discard the basis.
+        solver.setOptionValue("presolve", "on" if attempt.presolve and attempt.fresh else "off")
+        solver.setOptionValue("solver", "ipm" if attempt.algorithm == "interior" else "choose")
+        # Codes of HiGHS: 4 primal, 1 dual simplex; scaling 0 off, 1 chosen by the solver.
+        solver.setOptionValue("simplex_strategy", 4 if attempt.algorithm == "primal" else 1)
+        solver.setOptionValue("simplex_scale_strategy", 1 if attempt.scaling else 0)
         # HiGHS counts time over all runs of a solver.
         until = np.inf if time_limit is None else solver.getRunTime() + max(time_limit, 0.0)
         solver.setOptionValue("time_limit", until)
         if relative_gap is not None:
             solver.setOptionValue("mip_rel_gap", relative_gap)
         solver.run()
-        status = _status(solver)
-        if status == "limit" and time_limit is None:
-            solver.clearSolver()  # numerical trouble: retry from scratch
-            solver.run()
-            status = _status(solver)
         point, info = solver.getSolution(), solver.getInfo()
         return Solution(
-            status,
+            _status(solver),
             float(info.objective_function_value),
             np.array(point.col_value, float),
             np.array(point.row_dual, float),
             float(info.mip_dual_bound),
         )
+
+    def tighten_tolerances(self) -> None:
+        """Ask for the most accurate solutions that the solver offers."""
+        for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+            self._solver.setOptionValue(name, 1e-10)
+
+    def dual_ray(self) -> Vector:
+        """The ray by which the solver calls the program infeasible, to be checked; empty if it has none."""
+        *_, exists, ray = self._solver.getDualRay()
+        return np.array(ray, float) if exists else np.zeros(0)
 
 
 def _check(status: Any, kind: str) -> None:
@@ -192,5 +258,9 @@ def _status(solver: Any) -> Status:
         highspy.HighsModelStatus.kInfeasible: "infeasible",
         highspy.HighsModelStatus.kUnbounded: "unbounded",
         highspy.HighsModelStatus.kUnboundedOrInfeasible: "infeasible",
+        highspy.HighsModelStatus.kTimeLimit: "limit",
+        highspy.HighsModelStatus.kIterationLimit: "limit",
+        highspy.HighsModelStatus.kSolutionLimit: "limit",
+        highspy.HighsModelStatus.kInterrupt: "limit",
     }
-    return statuses.get(status, "limit")
+    return statuses.get(status, "failed")

@@ -109,7 +109,7 @@ class ExactProgram:
         """Return the incumbent and an upper bound."""
         solution = self.lp.solve(time_limit=time_limit, relative_gap=epsilon)
         best = Incumbent(self.task)
-        if solution.status in ("optimal", "limit") and len(solution.columns):
+        if solution.status in ("optimal", "limit", "failed") and len(solution.columns):
             heads = []
             for s, first in enumerate(self.first):
                 _, values, trees = self.problem.vectors(s)

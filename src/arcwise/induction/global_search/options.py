@@ -82,6 +82,12 @@ class ThetaOptions:
         "Obj.Filter (those of the objective's variables), All.",
         choices=SUBSETS,
     )
+    second_level: int = option(
+        0,
+        "Second-level RLT: products of three constraints per node, drawn at random, beside those of two.",
+        low=0,
+        high=MOST,
+    )
     projection: Projection = option(
         "normalise",
         "Projection of a relaxed solution: normalised parameters, the nearest point of the simplex, or "

@@ -14,6 +14,7 @@ from arcwise import native
 from arcwise.induction.constraints import ArcShare
 from arcwise.induction.corpus import TagSentences
 from arcwise.induction.dmv import DMV, Features, Heads, Vector, log_ratio
+from arcwise.induction.global_search.lp import ProgramCounts
 from arcwise.trees import Tree
 
 NO_MARKS = np.zeros(0, np.uint8)
@@ -200,7 +201,7 @@ class Result:
 
     ``lower``: joint log-likelihood of the parses under the parameters. ``upper``: upper bound for any
     parameters and parses. ``certificate``: input of ``arcwise.induction.verifier`` (None for methods without
-    one).
+    one). ``linear_programs``: of the method ``theta``, how many the solver failed on.
     """
 
     parameters: DMV
@@ -209,6 +210,7 @@ class Result:
     upper: float
     trace: list[TracePoint]
     certificate: dict[str, Any] | None = None
+    linear_programs: ProgramCounts | None = None
 
     @property
     def gap(self) -> float:

@@ -19,6 +19,7 @@ from arcwise.induction.global_search.milp import solve_milp
 from arcwise.induction.global_search.options import CountOptions, ThetaOptions
 from arcwise.induction.global_search.problem import Incumbent, InductionTask, ProgressCallback, Result
 from arcwise.induction.global_search.theta import ThetaSearch
+from arcwise.induction.global_search.theta_certificate import theta_certificate
 from arcwise.optional import require
 from arcwise.treebanks.files import PathLike
 from arcwise.trees import Tree
@@ -78,7 +79,15 @@ def induce_globally(
         theta = ThetaSearch(task, seed=seed, options=theta_options)
         theta.run(epsilon=epsilon, time_limit=time_limit, progress=progress, should_stop=should_stop)
         point = theta.point()
-        return Result(theta.best.grammar, parses(theta.best), point.lower, point.upper, theta.trace)
+        return Result(
+            theta.best.grammar,
+            parses(theta.best),
+            point.lower,
+            point.upper,
+            theta.trace,
+            theta_certificate(theta),
+            theta.program.counts,
+        )
     if block_size is not None:
         if time_limit is None or method != "count":
             raise InputError("block_size: needs a time limit and the method count")

@@ -4,7 +4,8 @@ Kept for comparison, close to the paper: linear relaxations (``theta_program``),
 (``rlt``), best-first search with plunging, branching on the largest regret z_m − θ_m f_m at the midpoint in
 probability space, and projections followed by Viterbi EM. Unlike the paper, boxes that are narrow in θ are
 split on counts and arcs too (``integral``): the relaxation of trees has fractional vertices, so boxes of θ
-alone may never close the gap. Bounds come from a floating-point solver, so there is no certificate.
+alone may never close the gap. A floating-point solver proposes multipliers; bounds are computed from them so
+that they hold whatever it returns (``safe_bounds``), and the certificate has them for the verifier.
 """
 
 from __future__ import annotations
@@ -20,11 +21,26 @@ import numpy as np
 from arcwise.induction.dmv import Vector, log_ratio
 from arcwise.induction.global_search.options import ThetaOptions
 from arcwise.induction.global_search.problem import Incumbent, InductionTask, ProgressCallback, TracePoint
-from arcwise.induction.global_search.rlt import Products, rlt_rows
-from arcwise.induction.global_search.theta_program import LEAST_THETA, ThetaBox, ThetaProgram
+from arcwise.induction.global_search.rlt import rlt_rows
+from arcwise.induction.global_search.theta_program import (
+    LEAST_THETA,
+    THETA_SCALE,
+    BoxProof,
+    ThetaBox,
+    ThetaProgram,
+)
 
-_TOLERANCE = 1e-7
-"""Added to the solver's values to make them bounds: the default feasibility tolerance of HiGHS."""
+
+@dataclass(eq=False)
+class ProofNode:
+    """A node of the proof: a bound of its box with multipliers that prove it, and how it was split."""
+
+    bound: float = math.inf
+    proof: BoxProof | None = None
+    split: tuple[int, float] | None = None
+    """Column and value."""
+    children: tuple[ProofNode, ...] = ()
+    """Of the values up to the split's and of those above (for θ: and from it)."""
 
 
 @dataclass(order=True)
@@ -33,6 +49,17 @@ class ThetaNode:
 
     order: tuple[float, int]
     box: ThetaBox = field(compare=False)
+    record: ProofNode = field(compare=False, default_factory=ProofNode)
+
+
+@dataclass(frozen=True, eq=False)
+class BoxSplit:
+    """Two boxes that cover another; ``preferred``: the number of the one with the relaxed solution."""
+
+    column: int
+    at: float
+    boxes: tuple[ThetaBox, ThetaBox]
+    preferred: int
 
 
 class ThetaSearch:
@@ -49,6 +76,8 @@ class ThetaSearch:
         self.seconds = 0.0
         self.epsilon = 0.0
         self.made = 1
+        self.unsplit = -math.inf
+        """Highest bound of boxes that are too narrow to split, and not pruned."""
         self.root = ThetaNode((0.0, 0), self.program.root())
         self.open: list[ThetaNode] = [self.root]
         self._random = np.random.default_rng(seed)
@@ -62,7 +91,7 @@ class ThetaSearch:
     def point(self) -> TracePoint:
         """The current state, for the trace."""
         nodes = [n for n in (self._plunging, self.open[0] if self.open else None) if n is not None]
-        upper = max([self.threshold, *(-n.order[0] for n in nodes)])
+        upper = max([self.threshold, self.unsplit, *(-n.order[0] for n in nodes)])
         # No log-likelihood is above 0.
         return TracePoint(self.seconds, self.best.value, min(upper, 0.0), self.nodes, len(self.open))
 
@@ -78,7 +107,7 @@ class ThetaSearch:
         self.epsilon = epsilon
         began, before, reported = time.monotonic(), self.seconds, -math.inf
         if self.best.heads is None:
-            self.best.restart(first=0, restarts=self.options.first_restarts, seed=self.seed)
+            self._first_incumbent()
         while self._plunging is not None or self.open:
             self.seconds = before + time.monotonic() - began
             if (time_limit is not None and self.seconds - before >= time_limit) or (
@@ -108,10 +137,15 @@ class ThetaSearch:
         """For ``estimate_tree``: bound and split one node; return its children."""
         if node is None:
             if self.best.heads is None:
-                self.best.restart(first=0, restarts=self.options.first_restarts, seed=self.seed)
+                self._first_incumbent()
             node = self.root
         assert isinstance(node, ThetaNode)
-        return list(self._expand(node))
+        # Without a record of its own every walk would add to the proof.
+        return list(self._expand(ThetaNode(node.order, node.box)))
+
+    def _first_incumbent(self) -> None:
+        # At least one restart: every result has parses.
+        self.best.restart(first=0, restarts=max(self.options.first_restarts, 1), seed=self.seed)
 
     def _report(self, progress: ProgressCallback | None) -> None:
         self.trace.append(self.point())
@@ -124,31 +158,44 @@ class ThetaSearch:
         Return the children, the one with the relaxed solution first (none if pruned).
         """
         self.nodes += 1
-        products = Products(self.program.count, self.program.theta, self.program.f, self.program.z)
-        extra = rlt_rows(self.options.rlt, self.program, node.box, products, self._random)
-        solution = self.program.solve(
+        products = self.program.new_products()
+        extra = rlt_rows(
+            self.options.rlt,
+            self.program,
+            node.box,
+            products,
+            self._random,
+            second_level=self.options.second_level,
+        )
+        relaxation = self.program.solve(
             node.box,
             extra=extra,
-            products=products.made,
+            products=products,
             cut_rounds=self.options.cut_rounds,
+            enough=self.threshold,
             time_limit=time_limit,
         )
-        if solution.status == "infeasible":
-            return []
-        bound = -node.order[0]
-        if solution.status == "optimal":
-            bound = min(bound, solution.value + _TOLERANCE)
+        node.record.bound, node.record.proof = relaxation.bound, relaxation.proof
+        bound = min(-node.order[0], relaxation.bound)
         if bound <= self.threshold:
             return []
         # A point of a solver that gave up may lie far outside the box.
-        x = np.clip(np.nan_to_num(solution.columns[: self.program.count]), node.box.low, node.box.high)
+        x = np.nan_to_num(relaxation.point[: self.program.count])
+        x = np.clip(x, node.box.low, node.box.high)
         self._project(x)
-        halves = self._halves(node.box, x)
-        self.made += len(halves)
-        return [ThetaNode((-bound, self.made - i), half) for i, half in enumerate(halves)]
+        split = self._split(node.box, x)
+        if split is None:
+            self.unsplit = max(self.unsplit, bound)
+            return []
+        node.record.split, node.record.children = (split.column, split.at), (ProofNode(), ProofNode())
+        self.made += 2
+        return [
+            ThetaNode((-bound, self.made - i), split.boxes[k], node.record.children[k])
+            for i, k in enumerate((split.preferred, 1 - split.preferred))
+        ]
 
-    def _halves(self, box: ThetaBox, x: Vector) -> list[ThetaBox]:
-        """Two boxes, the one that contains x first; none if the box is a single solution."""
+    def _split(self, box: ThetaBox, x: Vector) -> BoxSplit | None:
+        """Split a box near x; None if it is a single solution or too narrow."""
         program, options = self.program, self.options
         theta, f, z = (np.array([c[m] for m in program.used]) for c in (program.theta, program.f, program.z))
         regret = x[z] - x[theta] * x[f]
@@ -163,16 +210,14 @@ class ThetaSearch:
                 return _integer(box, f[k], x)
         if not options.integral:
             widest = int(np.argmax(wide))
-            if wide[widest] <= 1e-9:
-                return []
-            return _midpoint(box, theta[widest], x)
+            return _midpoint(box, theta[widest], x) if wide[widest] > 1e-9 else None
         fractional = [
             (abs(x[c] - 0.5), c) for arcs in program.arcs for c in arcs.values() if box.high[c] > box.low[c]
         ]
         if fractional:
             return _integer(box, min(fractional)[1], x)
         open_counts = [c for c in f if box.high[c] > box.low[c]]
-        return _integer(box, open_counts[0], x) if open_counts else []
+        return _integer(box, open_counts[0], x) if open_counts else None
 
     def _project(self, x: Vector) -> None:
         """Project a relaxed solution onto parses, by its parameters or its arcs, then run Viterbi EM."""
@@ -208,15 +253,18 @@ def nearest_on_simplex(point: Vector) -> Vector:
     return nearest
 
 
-def _midpoint(box: ThetaBox, column: int, x: Vector) -> list[ThetaBox]:
+def _midpoint(box: ThetaBox, column: int, x: Vector) -> BoxSplit | None:
     """Split a log-probability at the midpoint in probability space."""
     value = float(np.log((np.exp(box.low[column]) + np.exp(box.high[column])) / 2))
-    halves = [box.child(column, -np.inf, value), box.child(column, value, np.inf)]
-    return halves if x[column] <= value else halves[::-1]
+    value = round(value * THETA_SCALE) / THETA_SCALE  # certificates hold it exactly
+    if not box.low[column] < value < box.high[column]:
+        return None
+    halves = box.child(column, -np.inf, value), box.child(column, value, np.inf)
+    return BoxSplit(int(column), value, halves, int(x[column] > value))
 
 
-def _integer(box: ThetaBox, column: int, x: Vector) -> list[ThetaBox]:
+def _integer(box: ThetaBox, column: int, x: Vector) -> BoxSplit:
     """Split an integer column next to its relaxed value."""
     at = float(np.clip(np.floor(x[column]), box.low[column], box.high[column] - 1))
-    halves = [box.child(column, -np.inf, at), box.child(column, at + 1, np.inf)]
-    return halves if x[column] - at <= 0.5 else halves[::-1]
+    halves = box.child(column, -np.inf, at), box.child(column, at + 1, np.inf)
+    return BoxSplit(int(column), at, halves, int(x[column] - at > 0.5))

@@ -14,8 +14,9 @@ from arcwise.induction.verifier.claim import CertificateError, Constraint
 
 KIND = "arcwise grammar induction certificate"
 BLOCKS_KIND = "arcwise grammar induction certificate by blocks"
-VERSIONS = (1, 2)
-"""Version 1 has prices only, no messages."""
+THETA_KIND = "arcwise grammar induction certificate over parameters"
+VERSIONS = {KIND: (1, 2), BLOCKS_KIND: (1, 2), THETA_KIND: (1,)}
+"""Version 1 of a certificate over counts has prices only, no messages."""
 MOST_ENUMERATED = 20
 _LARGEST = 2**61
 """Limit of integers: sums of two still fit into 64 bits."""
@@ -50,6 +51,20 @@ class BlocksCertificate:
     blocks: list[Any]
 
 
+@dataclass(frozen=True, eq=False)
+class ThetaCertificate:
+    """A certificate over boxes of parameters; tangents and nodes are validated when they are used."""
+
+    tags: tuple[str, ...]
+    sentences: list[tuple[int, ...]]
+    constraint: Constraint | None
+    heads: list[list[int]]
+    lower: float
+    upper: int
+    tangents: list[Any]
+    nodes: list[Any]
+
+
 def is_int(value: object, low: int = -_LARGEST, high: int = _LARGEST) -> bool:
     """Whether a JSON value is an integer (not a boolean) from low to high."""
     return type(value) is int and low <= value <= high
@@ -60,12 +75,15 @@ def is_blocks(certificate: object) -> bool:
     return isinstance(certificate, dict) and certificate.get("kind") == BLOCKS_KIND
 
 
+def is_over_parameters(certificate: object) -> bool:
+    """Whether it claims to be a certificate over boxes of parameters."""
+    return isinstance(certificate, dict) and certificate.get("kind") == THETA_KIND
+
+
 def read(certificate: Any, sentences: Sequence[Sequence[str]]) -> Certificate:
     """Validate a certificate about these sentences."""
     _check_head(certificate, KIND)
-    tags = _value(certificate, "tags", list, "a list of different tags")
-    if not tags or not all(isinstance(t, str) for t in tags) or len(set(tags)) < len(tags):
-        raise CertificateError("tags: expected a list of different tags")
+    tags = _tags(certificate)
     numbers = _corpus(_value(certificate, "sentences", list, "lists of tag numbers"), tags, sentences)
     words = sum(map(len, numbers))
     up_to = _value(certificate, "enumerate_up_to", int, f"a number from 0 to {MOST_ENUMERATED}")
@@ -78,9 +96,6 @@ def read(certificate: Any, sentences: Sequence[Sequence[str]]) -> Certificate:
     coordinates = _value(certificate, "coordinates", list, "numbers of coordinates")
     if not all(is_int(c, 0, last) for c in coordinates) or len(set(coordinates)) < len(coordinates):
         raise CertificateError(f"coordinates: expected different numbers from 0 to {last}")
-    nodes = _value(certificate, "nodes", list, "the tree of boxes")
-    if not nodes:
-        raise CertificateError("nodes: found none, expected the tree of boxes")
     return Certificate(
         tuple(tags),
         numbers,
@@ -91,7 +106,24 @@ def read(certificate: Any, sentences: Sequence[Sequence[str]]) -> Certificate:
         up_to,
         coordinates,
         _value(certificate, "multipliers", list, "lists of numbers"),
-        nodes,
+        _nodes(certificate),
+    )
+
+
+def read_theta(certificate: Any, sentences: Sequence[Sequence[str]]) -> ThetaCertificate:
+    """Validate a certificate over parameters, but not its tangents and nodes."""
+    _check_head(certificate, THETA_KIND)
+    tags = _tags(certificate)
+    numbers = _corpus(_value(certificate, "sentences", list, "lists of tag numbers"), tags, sentences)
+    return ThetaCertificate(
+        tuple(tags),
+        numbers,
+        _constraint(certificate, tuple(tags), sum(map(len, numbers))),
+        _heads(certificate, numbers),
+        _lower(certificate),
+        _upper(certificate),
+        _value(certificate, "tangents", list, "tangent cuts"),
+        _nodes(certificate),
     )
 
 
@@ -114,8 +146,8 @@ def _check_head(certificate: Any, kind: str) -> None:
         actual = certificate.get("kind") if isinstance(certificate, dict) else type(certificate).__name__
         raise CertificateError(f"kind: found {_shown(actual)}, expected {kind!r}")
     version = certificate.get("version")
-    if not is_int(version) or version not in VERSIONS:
-        expected = " or ".join(map(str, VERSIONS))
+    if not is_int(version) or version not in VERSIONS[kind]:
+        expected = " or ".join(map(str, VERSIONS[kind]))
         raise CertificateError(f"version: found {_shown(version)}, expected {expected}")
 
 
@@ -124,6 +156,20 @@ def _value(certificate: dict[str, Any], name: str, kind: type, expected: str) ->
     if type(value) is not kind:
         raise CertificateError(f"{name}: missing, or of the wrong type; expected {expected}")
     return value
+
+
+def _tags(certificate: dict[str, Any]) -> list[str]:
+    tags: list[str] = _value(certificate, "tags", list, "a list of different tags")
+    if not tags or not all(isinstance(t, str) for t in tags) or len(set(tags)) < len(tags):
+        raise CertificateError("tags: expected a list of different tags")
+    return tags
+
+
+def _nodes(certificate: dict[str, Any]) -> list[Any]:
+    nodes: list[Any] = _value(certificate, "nodes", list, "the tree of boxes")
+    if not nodes:
+        raise CertificateError("nodes: found none, expected the tree of boxes")
+    return nodes
 
 
 def _corpus(claimed: list[Any], tags: list[str], sentences: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:

@@ -18,7 +18,17 @@ import numpy as np
 from arcwise.engine import local_engine
 from arcwise.induction.verifier.bounds import SCALE, Bounds
 from arcwise.induction.verifier.claim import CertificateError, Constraint, Rules, Verified
-from arcwise.induction.verifier.form import KIND, is_blocks, read, read_blocks
+from arcwise.induction.verifier.form import (
+    KIND,
+    Certificate,
+    ThetaCertificate,
+    is_blocks,
+    is_over_parameters,
+    read,
+    read_blocks,
+    read_theta,
+)
+from arcwise.induction.verifier.parameter_boxes import ParameterBoxes
 from arcwise.induction.verifier.parses import Coordinates, Ints, is_projective_tree, tree_counts
 from arcwise.induction.verifier.walk import Walk
 
@@ -45,7 +55,8 @@ def verify(
         if constraint is not None:
             raise CertificateError(_NOT_CONSTRAINED)
         return _verify_blocks(certificate, sentences, threads, progress)
-    claim = read(certificate, sentences)
+    claim: Certificate | ThetaCertificate
+    claim = (read_theta if is_over_parameters(certificate) else read)(certificate, sentences)
     numbers = claim.sentences
     _check_constraint(claim.constraint, constraint)
     counted: dict[tuple[int, ...], int] = {}
@@ -58,6 +69,9 @@ def verify(
     if claim.constraint is not None:
         marked, least = claim.constraint.marked(at), claim.constraint.least
     lower = _check_lower(claim.heads, claim.lower, claim.upper, numbers, at, marked, least)
+    if isinstance(claim, ThetaCertificate):
+        leaves, nodes = ParameterBoxes(claim, kinds).run(progress=progress)
+        return Verified(lower, claim.upper / SCALE, nodes, leaves, claim.constraint)
     bounds = Bounds(at.tags, kinds, marked, least, claim.enumerate_up_to)
     leaves, nodes = Walk(claim, bounds).run(threads=threads, progress=progress)
     return Verified(lower, claim.upper / SCALE, nodes, leaves, claim.constraint)

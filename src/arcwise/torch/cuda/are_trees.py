@@ -7,23 +7,18 @@ import ctypes
 import torch
 from torch import Tensor
 
-from arcwise.torch.cuda.launcher import Launcher
+from arcwise.torch.cuda.launcher import Launcher, fields
 
 _BLOCKS_AT_ONCE = 16
 """Blocks per multiprocessor; each loops over rows."""
 
 
 class _AreTreesArguments(ctypes.Structure):
-    _fields_ = [
-        ("heads", ctypes.c_void_p),
-        ("lengths", ctypes.c_void_p),
-        ("found", ctypes.c_void_p),
-        ("rows", ctypes.c_int32),
-        ("rows_a_sentence", ctypes.c_int32),
-        ("side", ctypes.c_int32),
-        ("projective", ctypes.c_int32),
-        ("single_root", ctypes.c_int32),
-    ]
+    _fields_ = fields(
+        "heads lengths found",
+        "",
+        "rows rows_a_sentence side projective single_root",
+    )
 
 
 def are_trees(

@@ -14,6 +14,7 @@ from arcwise.torch.cuda.are_trees import are_trees
 from arcwise.torch.cuda.compiler import CudaError
 from arcwise.torch.cuda.gpu import gpu
 from arcwise.torch.cuda.launcher import Launcher
+from arcwise.torch.eager import no_spans
 from arcwise.torch.padded import Padded, TreeBackend
 
 LONGEST = 512
@@ -96,14 +97,8 @@ def cuda_backend(index: int) -> TreeBackend:
 
 def _one_word(device: torch.device) -> Padded:
     """Return a batch of one word, to test whether kernels run."""
-    return Padded(
-        torch.zeros((1, 2, 2), device=device),
-        torch.ones(1, dtype=torch.int32, device=device),
-        projective=False,
-        single_root=True,
-        span_ends=torch.empty((0, 2), dtype=torch.int32, device=device),
-        span_starts=torch.empty(0, dtype=torch.int64, device=device),
-    )
+    scores = torch.zeros((1, 2, 2), device=device)
+    return Padded(scores, torch.ones(1, dtype=torch.int32, device=device), False, True, *no_spans(scores))
 
 
 def _is_long(tensor: Tensor) -> bool:

@@ -10,45 +10,30 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from arcwise.torch.cuda.launcher import DOUBLE, DUAL, HYPER_DUAL, WIDE_NUMBER, Launcher
+from arcwise.torch.cuda.launcher import DOUBLE, DUAL, HYPER_DUAL, WIDE_NUMBER, Launcher, fields, rounded_up
 from arcwise.torch.padded import Padded
 
 
 class _EisnerArguments(ctypes.Structure):
     """``EisnerArguments`` of ``eisner_sentence.cuh``."""
 
-    _fields_ = [
-        *(
-            (name, ctypes.c_void_p)
-            for name in (
-                "scores",
-                "lengths",
-                "span_ends",
-                "span_starts",
-                "first",
-                "second",
-                "log_partition",
-                "answers",
-                "heads",
-                "unsafe",
-                "workspace",
-            )
-        ),
-        ("workspace_bytes", ctypes.c_int64),
-        ("seed", ctypes.c_int64),
-        *((name, ctypes.c_int32) for name in ("batch", "side", "single_root", "shared_bytes", "count")),
-    ]
+    _fields_ = fields(
+        "scores lengths span_ends span_starts first second log_partition answers heads unsafe workspace",
+        "workspace_bytes seed",
+        "batch side single_root shared_bytes count",
+    )
 
 
 def log_partition(launcher: Launcher, batch: Padded) -> Tensor:
     """See ``TreeBackend.log_partition``."""
     totals = _totals(launcher, batch)
     plain, wide = _sum_plans(launcher, batch, 2)
-    _run(launcher, "eisner.cu", "eisner_log_partition", batch, plain, wide, totals=totals)
+    _run(launcher, "eisner.cu", "eisner_log_partition", batch, plain, wide, log_partition=totals)
     return totals
 
 
@@ -56,7 +41,7 @@ def marginals(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
     """See ``TreeBackend.marginals``."""
     totals, answers = _totals(launcher, batch), _answers(launcher, batch)
     plain, wide = _sum_plans(launcher, batch, 4)
-    _run(launcher, "eisner.cu", "eisner_marginals", batch, plain, wide, totals=totals, answers=answers)
+    _run(launcher, "eisner.cu", "eisner_marginals", batch, plain, wide, log_partition=totals, answers=answers)
     return totals, answers
 
 
@@ -66,7 +51,16 @@ def marginals_jvp(launcher: Launcher, batch: Padded, direction: Tensor) -> Tenso
     first = _direction(batch, direction)
     plan = _sum_plan(launcher, batch, DUAL, 4)
     source = "eisner_derivatives.cu"
-    _run(launcher, source, "eisner_marginals_jvp", batch, plan, totals=totals, answers=answers, first=first)
+    _run(
+        launcher,
+        source,
+        "eisner_marginals_jvp",
+        batch,
+        plan,
+        log_partition=totals,
+        answers=answers,
+        first=first,
+    )
     return answers
 
 
@@ -75,17 +69,8 @@ def marginals_second_derivative(launcher: Launcher, batch: Padded, first: Tensor
     totals, answers = _totals(launcher, batch), _answers(launcher, batch)
     first, second = _direction(batch, first), _direction(batch, second)
     plan = _sum_plan(launcher, batch, HYPER_DUAL, 4)
-    _run(
-        launcher,
-        "eisner_derivatives.cu",
-        "eisner_marginals_second_derivative",
-        batch,
-        plan,
-        totals=totals,
-        answers=answers,
-        first=first,
-        second=second,
-    )
+    pointers: dict[str, Any] = {"log_partition": totals, "answers": answers, "first": first, "second": second}
+    _run(launcher, "eisner_derivatives.cu", "eisner_marginals_second_derivative", batch, plan, **pointers)
     return answers
 
 
@@ -94,7 +79,7 @@ def decode(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
     scores = _totals(launcher, batch)
     heads = launcher.empty(batch.scores.shape[:2], torch.int64)
     plan = _sum_plan(launcher, batch, DOUBLE, 2)
-    _run(launcher, "eisner_decode.cu", "eisner_decode", batch, plan, totals=scores, heads=heads)
+    _run(launcher, "eisner_decode.cu", "eisner_decode", batch, plan, log_partition=scores, heads=heads)
     return heads, scores
 
 
@@ -110,7 +95,9 @@ def k_best(launcher: Launcher, batch: Padded, k: int) -> tuple[Tensor, Tensor]:
     if k == 0:
         return heads, scores
     plan = _list_plan(launcher.multiprocessors, launcher.threads_limit, sentences, side - 1, k)
-    _run(launcher, "eisner_k_best.cu", "eisner_k_best", batch, plan, totals=scores, heads=heads, count=k)
+    _run(
+        launcher, "eisner_k_best.cu", "eisner_k_best", batch, plan, log_partition=scores, heads=heads, count=k
+    )
     return heads, scores
 
 
@@ -163,40 +150,18 @@ _LIST_WORKSPACE = 1 << 28
 
 def _sum_plan(launcher: Launcher, batch: Padded, size: int, tables: int) -> _EisnerPlan:
     """Plan a launch with 2 or 4 tables of numbers of ``size`` bytes, see ``EisnerTables``."""
-    return _table_plans(*_sizes(launcher, batch), tables, size)[0]
-
-
-def _sum_plans(launcher: Launcher, batch: Padded, tables: int) -> tuple[_EisnerPlan, ...]:
-    """Plan the launch with doubles, and the one with wide numbers."""
-    return _table_plans(*_sizes(launcher, batch), tables, DOUBLE, WIDE_NUMBER)
-
-
-def _sizes(launcher: Launcher, batch: Padded) -> tuple[int, int, int, int, int]:
     sentences, side, _ = batch.scores.shape
-    return (
-        launcher.multiprocessors,
-        launcher.threads_limit,
-        launcher.shared_limit,
-        sentences,
-        side - 1,
-    )
+    limits = launcher.multiprocessors, launcher.threads_limit, launcher.shared_limit
+    return _table_plan(*limits, sentences, side - 1, size, tables)
+
+
+def _sum_plans(launcher: Launcher, batch: Padded, tables: int) -> tuple[_EisnerPlan, _EisnerPlan]:
+    """Plan the launch with doubles, and the one with wide numbers."""
+    plain, wide = (_sum_plan(launcher, batch, size, tables) for size in (DOUBLE, WIDE_NUMBER))
+    return plain, wide
 
 
 @lru_cache(maxsize=1024)
-def _table_plans(
-    multiprocessors: int,
-    most_threads: int,
-    most_shared: int,
-    sentences: int,
-    words: int,
-    tables: int,
-    *sizes: int,
-) -> tuple[_EisnerPlan, ...]:
-    """Return one plan per number size."""
-    limits = multiprocessors, most_threads, most_shared
-    return tuple(_table_plan(*limits, sentences, words, size, tables) for size in sizes)
-
-
 def _table_plan(
     multiprocessors: int,
     most_threads: int,
@@ -227,7 +192,7 @@ def _list_plan(multiprocessors: int, most_threads: int, sentences: int, words: i
     threads = _threads(multiprocessors, most_threads, sentences, words)
     side = words + 1
     lists = side * side + words * side // 2
-    workspace = _rounded_up(k * (8 * side + 12 * lists), 16)
+    workspace = rounded_up(k * (8 * side + 12 * lists), 16)
     blocks = _blocks(multiprocessors, sentences, workspace, _LIST_WORKSPACE)
     return _EisnerPlan(blocks, threads, _scratch(words, threads), workspace)
 
@@ -242,11 +207,7 @@ def _blocks(multiprocessors: int, sentences: int, workspace: int, room: int) -> 
 def _threads(multiprocessors: int, most: int, sentences: int, words: int) -> int:
     """Four threads per cell of the narrowest width; eight if a multiprocessor has only one block."""
     is_alone = sentences <= multiprocessors or words > 56
-    return min(most, 512, max(64, _rounded_up((8 if is_alone else 4) * (words + 1), 64)))
-
-
-def _rounded_up(number: int, to: int) -> int:
-    return -(-number // to) * to
+    return min(most, 512, max(64, rounded_up((8 if is_alone else 4) * (words + 1), 64)))
 
 
 def _stride(words: int) -> int:
@@ -256,7 +217,7 @@ def _stride(words: int) -> int:
 
 def _scratch(words: int, threads: int) -> int:
     """The bytes of ``EisnerScratch``."""
-    return _rounded_up(64 + 8 * (words + 1 + threads), 16)
+    return rounded_up(64 + 8 * (words + 1 + threads), 16)
 
 
 def _run(
@@ -267,17 +228,13 @@ def _run(
     plan: _EisnerPlan,
     wide: _EisnerPlan | None = None,
     *,
-    totals: Tensor | None = None,
-    answers: Tensor | None = None,
-    heads: Tensor | None = None,
-    first: Tensor | None = None,
-    second: Tensor | None = None,
     count: int = 0,
     seed: int = 0,
+    **pointers: Tensor,
 ) -> None:
     """Launch a kernel, then its wide variant, if any, for sentences that overflowed.
 
-    Their flags end the workspace.
+    Their flags end the workspace. ``pointers``: results and directions, by field of the kernel's struct.
     """
     scores = batch.scores
     sentences, side, _ = scores.shape
@@ -292,16 +249,8 @@ def _run(
     arguments.scores, arguments.lengths = scores.data_ptr(), batch.lengths.data_ptr()
     if batch.span_starts.shape[0]:
         arguments.span_ends, arguments.span_starts = batch.span_ends.data_ptr(), batch.span_starts.data_ptr()
-    if first is not None:
-        arguments.first = first.data_ptr()
-    if second is not None:
-        arguments.second = second.data_ptr()
-    if totals is not None:
-        arguments.log_partition = totals.data_ptr()
-    if answers is not None:
-        arguments.answers = answers.data_ptr()
-    if heads is not None:
-        arguments.heads = heads.data_ptr()
+    for field, tensor in pointers.items():
+        setattr(arguments, field, tensor.data_ptr())
     arguments.unsafe, arguments.workspace = start + size, start
     arguments.batch, arguments.side, arguments.single_root = sentences, side, batch.single_root
     arguments.count, arguments.seed = count, seed

@@ -111,14 +111,8 @@ def _driver() -> ctypes.CDLL:
         driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     except OSError as problem:
         raise CudaError(f"the CUDA driver was not found: {problem}") from None
-    numbers = [ctypes.c_uint] * 7
-    driver.cuLaunchKernel.argtypes = [
-        ctypes.c_void_p,
-        *numbers,
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-    ]
+    pointers = [ctypes.c_void_p] * 3
+    driver.cuLaunchKernel.argtypes = [ctypes.c_void_p, *[ctypes.c_uint] * 7, *pointers]
     return driver
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from arcwise.torch.cuda.launcher import DOUBLE, DUAL, HYPER_DUAL, WIDE_NUMBER, Launcher
+from arcwise.torch.cuda.launcher import DOUBLE, DUAL, HYPER_DUAL, WIDE_NUMBER, Launcher, fields
 from arcwise.torch.padded import Padded
 
 
@@ -35,23 +35,11 @@ SHORT = (
 
 
 class _MatrixTreeArguments(ctypes.Structure):
-    _fields_ = [
-        ("scores", ctypes.c_void_p),
-        ("first", ctypes.c_void_p),
-        ("second", ctypes.c_void_p),
-        ("lengths", ctypes.c_void_p),
-        ("log_partition", ctypes.c_void_p),
-        ("marginals", ctypes.c_void_p),
-        ("unsafe", ctypes.c_void_p),
-        ("workspace", ctypes.c_void_p),
-        ("slice", ctypes.c_int64),
-        ("sentences", ctypes.c_int32),
-        ("side", ctypes.c_int32),
-        ("stride", ctypes.c_int32),
-        ("single_root", ctypes.c_int32),
-        ("in_double", ctypes.c_int32),
-        ("pieces", ctypes.c_int32),
-    ]
+    _fields_ = fields(
+        "scores first second lengths log_partition marginals unsafe workspace",
+        "slice",
+        "sentences side stride single_root in_double pieces",
+    )
 
 
 def log_partition(launcher: Launcher, batch: Padded) -> Tensor:
@@ -71,12 +59,12 @@ def marginals(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
 
 def marginals_jvp(launcher: Launcher, batch: Padded, direction: Tensor) -> Tensor:
     """See ``TreeBackend.marginals_jvp``."""
-    return _derivative(launcher, batch, "matrix_tree_slope", DUAL, direction, direction)
+    return _derivative(launcher, batch, "matrix_tree_derivative", DUAL, direction, direction)
 
 
 def marginals_second_derivative(launcher: Launcher, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
     """See ``TreeBackend.marginals_second_derivative``."""
-    return _derivative(launcher, batch, "matrix_tree_bend", HYPER_DUAL, first, second)
+    return _derivative(launcher, batch, "matrix_tree_second_derivative", HYPER_DUAL, first, second)
 
 
 def _sum_trees(launcher: Launcher, batch: Padded, log_z: Tensor, result: Tensor | None) -> None:
@@ -93,35 +81,13 @@ def _sum_trees(launcher: Launcher, batch: Padded, log_z: Tensor, result: Tensor 
     if short and short.bytes <= launcher.shared_limit:
         _launch_short(launcher, short, arguments)
     elif _shared_bytes(arguments, DOUBLE) <= launcher.shared_limit:
-        _launch(
-            launcher,
-            "matrix_tree.cu",
-            "matrix_tree_plain",
-            arguments,
-            DOUBLE,
-            most_threads=256,
-            most_blocks=None,
-        )
+        _launch(launcher, "matrix_tree.cu", "matrix_tree_plain", arguments, DOUBLE, None)
     else:
         most = 2 * launcher.multiprocessors
         _launch(
-            launcher,
-            "matrix_tree_long.cu",
-            "matrix_tree_long",
-            arguments,
-            DOUBLE,
-            most_threads=512,
-            most_blocks=most,
+            launcher, "matrix_tree_long.cu", "matrix_tree_long", arguments, DOUBLE, most, most_threads=512
         )
-    _launch(
-        launcher,
-        "matrix_tree.cu",
-        "matrix_tree_wide",
-        arguments,
-        WIDE_NUMBER,
-        most_threads=256,
-        most_blocks=launcher.multiprocessors,
-    )
+    _launch(launcher, "matrix_tree.cu", "matrix_tree_wide", arguments, WIDE_NUMBER, launcher.multiprocessors)
 
 
 def _launch_short(launcher: Launcher, short: Short, arguments: _MatrixTreeArguments) -> None:
@@ -152,15 +118,7 @@ def _derivative(
     unsafe = launcher.empty((2 * len(batch.lengths),), torch.int32)
     arguments.unsafe = unsafe.data_ptr()
     most = 2 * launcher.multiprocessors
-    _launch(
-        launcher,
-        "matrix_tree_derivatives.cu",
-        kernel,
-        arguments,
-        number_bytes,
-        most_threads=256,
-        most_blocks=most,
-    )
+    _launch(launcher, "matrix_tree_derivatives.cu", kernel, arguments, number_bytes, most)
     return result
 
 
@@ -178,8 +136,7 @@ def _arguments(batch: Padded, *, halved: bool) -> _MatrixTreeArguments:
 
 @lru_cache(maxsize=1024)
 def _columns(words: int, *, halved: bool) -> int:
-    """Columns of the matrix of ``tree_elimination.cuh``: each level starts after the kept states of the one
-    above."""
+    """Columns of the matrix of ``tree_elimination.cuh``: levels start after the kept states of the last."""
     roots, begin, states = 2, 0, words
     kept = (words + 1) // 2 if halved else 1
     columns = roots + states
@@ -202,9 +159,8 @@ def _launch(
     kernel: str,
     arguments: _MatrixTreeArguments,
     number_bytes: int,
-    *,
-    most_threads: int,
     most_blocks: int | None,
+    most_threads: int = 256,
 ) -> None:
     pieces = arguments.sentences * (2 if arguments.marginals else 1)
     blocks = pieces if most_blocks is None else min(pieces, most_blocks)

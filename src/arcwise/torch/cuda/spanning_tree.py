@@ -7,7 +7,7 @@ import ctypes
 import torch
 from torch import Tensor
 
-from arcwise.torch.cuda.launcher import Launcher
+from arcwise.torch.cuda.launcher import Launcher, fields, rounded_up
 from arcwise.torch.padded import Padded
 
 LARGEST_K = 32
@@ -19,19 +19,11 @@ _BLOCKS_AT_ONCE = 16
 
 
 class _SpanningTreeArguments(ctypes.Structure):
-    _fields_ = [
-        ("scores", ctypes.c_void_p),
-        ("lengths", ctypes.c_void_p),
-        ("heads", ctypes.c_void_p),
-        ("values", ctypes.c_void_p),
-        ("workspace", ctypes.c_void_p),
-        ("slice", ctypes.c_int64),
-        ("sentences", ctypes.c_int32),
-        ("side", ctypes.c_int32),
-        ("k", ctypes.c_int32),
-        ("single_root", ctypes.c_int32),
-        ("in_double", ctypes.c_int32),
-    ]
+    _fields_ = fields(
+        "scores lengths heads values workspace",
+        "slice",
+        "sentences side k single_root in_double",
+    )
 
 
 def decode(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
@@ -67,7 +59,7 @@ def _search(launcher: Launcher, batch: Padded, kernel: str, k: int, heads: Tenso
         single_root=batch.single_root,
         in_double=batch.scores.dtype == torch.float64,
     )
-    rows, few = _rounded(2 * side * side * 8), _few_bytes(side)
+    rows, few = rounded_up(2 * side * side * 8), _few_bytes(side)
     if kernel == "spanning_tree_k_best":
         few += _search_bytes(side, k)
     blocks = sentences
@@ -84,15 +76,10 @@ def _search(launcher: Launcher, batch: Padded, kernel: str, k: int, heads: Tenso
 
 
 def _few_bytes(side: int) -> int:
-    """Bytes of ``Contraction`` besides its rows: swaps, a double and 7 integers per vertex, 6 integers per
-    word."""
-    return _rounded(32 * 16 + 2 * side * 8 + (7 * 2 + 6) * side * 4 + 16)
+    """Bytes of ``Contraction`` without rows: swaps; a double, 7 integers per vertex; 6 integers per word."""
+    return rounded_up(32 * 16 + 2 * side * 8 + (7 * 2 + 6) * side * 4 + 16)
 
 
 def _search_bytes(side: int, k: int) -> int:
     """Bytes of ``KBestSearch``: two sets of trees per tree, values, counts, trees."""
-    return _rounded(2 * k * 56 + k * 8 + 16 + k * side * 4)
-
-
-def _rounded(count: int) -> int:
-    return (count + 15) // 16 * 16
+    return rounded_up(2 * k * 56 + k * 8 + 16 + k * side * 4)

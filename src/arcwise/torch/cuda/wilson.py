@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from arcwise.torch.cuda import matrix_tree
-from arcwise.torch.cuda.launcher import WIDE_NUMBER, Launcher
+from arcwise.torch.cuda.launcher import WIDE_NUMBER, Launcher, fields, rounded_up
 from arcwise.torch.padded import Padded
 
 _WALKERS = 128
@@ -20,22 +20,11 @@ _WORKSPACE = 1 << 28
 
 
 class _WilsonArguments(ctypes.Structure):
-    _fields_ = [
-        ("scores", ctypes.c_void_p),
-        ("lengths", ctypes.c_void_p),
-        ("log_partition", ctypes.c_void_p),
-        ("marginals", ctypes.c_void_p),
-        ("heads", ctypes.c_void_p),
-        ("unfinished", ctypes.c_void_p),
-        ("workspace", ctypes.c_void_p),
-        ("slice", ctypes.c_int64),
-        ("seed", ctypes.c_uint64),
-        ("sentences", ctypes.c_int32),
-        ("side", ctypes.c_int32),
-        ("count", ctypes.c_int32),
-        ("single_root", ctypes.c_int32),
-        ("in_double", ctypes.c_int32),
-    ]
+    _fields_ = fields(
+        "scores lengths log_partition marginals heads unfinished workspace",
+        "slice seed",
+        "sentences side count single_root in_double",
+    )
 
 
 def sample(launcher: Launcher, batch: Padded, count: int, seed: int) -> Tensor:
@@ -72,7 +61,7 @@ def _walk(launcher: Launcher, arguments: _WilsonArguments) -> None:
     side = int(arguments.side)
     threads = min(_WALKERS, launcher.threads_limit)
     blocks = arguments.sentences * -(-arguments.count // threads)
-    walks, sums = _rounded(side * threads * 2), side * (side | 1) * 8
+    walks, sums = rounded_up(side * threads * 2), side * (side | 1) * 8
     workspace = None
     arguments.workspace = None
     shared = walks + sums
@@ -92,7 +81,7 @@ def _eliminate(launcher: Launcher, arguments: _WilsonArguments) -> None:
     blocks = min(most, arguments.sentences * arguments.count)
     workspace = launcher.empty((blocks * arguments.slice,), torch.uint8)
     arguments.workspace = workspace.data_ptr()
-    shared = _rounded(32 + side * (WIDE_NUMBER + 8 + 4))
+    shared = rounded_up(32 + side * (WIDE_NUMBER + 8 + 4))
     launcher.launch("wilson.cu", "wilson_eliminate", arguments, blocks=blocks, threads=threads, shared=shared)
 
 
@@ -103,7 +92,3 @@ def _matrix_numbers(words: int) -> int:
         numbers += rows * (rows + 1)
         rows = (rows + 1) // 2
     return numbers + rows * (rows + 1)
-
-
-def _rounded(count: int) -> int:
-    return (count + 15) // 16 * 16

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from arcwise.errors import InputError
-from arcwise.treebanks.edits.edited_sentence import Comment, EditedSentence
-from arcwise.treebanks.edits.references import NOTE
+from arcwise.treebanks.edits.edited_sentence import NOTE, Comment, EditedSentence
 
 
 @dataclass(frozen=True)

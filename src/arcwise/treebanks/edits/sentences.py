@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from arcwise.errors import InputError
-from arcwise.treebanks.edits.edited_sentence import EditedSentence, drop_misc_about
-from arcwise.treebanks.edits.references import NOTE, renumbered_deps
+from arcwise.treebanks.edits.edited_sentence import NOTE, EditedSentence, drop_misc_about, renumbered_deps
 from arcwise.treebanks.edits.values import SUGGESTION_KEYS
 from arcwise.treebanks.rows import Row
 

@@ -9,8 +9,7 @@ from typing import ClassVar
 
 from arcwise.errors import InputError
 from arcwise.treebanks.columns import column_number
-from arcwise.treebanks.edits.edited_sentence import EditedSentence
-from arcwise.treebanks.edits.references import Arcs, read_deps, write_deps
+from arcwise.treebanks.edits.edited_sentence import Arcs, EditedSentence, read_deps, write_deps
 from arcwise.treebanks.rows import Row
 
 SUGGESTION_KEYS = {

@@ -7,8 +7,13 @@ from typing import ClassVar
 
 from arcwise.errors import InputError
 from arcwise.treebanks.columns import COLUMNS
-from arcwise.treebanks.edits.edited_sentence import EditedSentence, Spans, drop_misc_about
-from arcwise.treebanks.edits.references import read_deps, write_deps
+from arcwise.treebanks.edits.edited_sentence import (
+    EditedSentence,
+    Spans,
+    drop_misc_about,
+    read_deps,
+    write_deps,
+)
 from arcwise.treebanks.edits.values import check_deps
 from arcwise.treebanks.rows import Row, joined_text
 

@@ -3,7 +3,6 @@
 The libraries are optional: each function imports its own when it is called.
 """
 
-from arcwise.treebanks.exchange.conllu_library import from_conllu_library, to_conllu_library
 from arcwise.treebanks.exchange.sentence_tables import (
     from_arrow,
     from_dataset,
@@ -13,7 +12,12 @@ from arcwise.treebanks.exchange.sentence_tables import (
     to_polars,
 )
 from arcwise.treebanks.exchange.spacy_docs import from_docbin, from_spacy, to_docbin, to_spacy
-from arcwise.treebanks.exchange.word_tables import from_pandas, to_pandas
+from arcwise.treebanks.exchange.word_tables import (
+    from_conllu_library,
+    from_pandas,
+    to_conllu_library,
+    to_pandas,
+)
 
 __all__ = [
     "from_arrow",

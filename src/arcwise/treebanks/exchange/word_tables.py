@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from arcwise.errors import InputError
@@ -13,6 +14,17 @@ from arcwise.treebanks.words import Token
 
 if TYPE_CHECKING:
     from arcwise.treebanks.coerce import TreebankLike
+
+
+def to_conllu_library(treebank: TreebankLike) -> Any:
+    """Convert to a ``SentenceList`` of the conllu library, without loss."""
+    return import_optional("conllu").parse(as_treebank(treebank).text)
+
+
+def from_conllu_library(sentences: Iterable[Any]) -> Treebank:
+    """Make a treebank from ``TokenList`` sentences of the conllu library."""
+    return Treebank.from_string("".join(s.serialize() for s in sentences), source="<conllu>")
+
 
 _NAMES = {"deprel": "label"}
 """Columns with another key in JSON."""

@@ -1,9 +1,8 @@
 """Search treebanks with a query language over words, trees and sentences, and edit all matches."""
 
 from arcwise.treebanks.search.mass_edit import MassEdit, Plan, RefusedHit, with_edits
-from arcwise.treebanks.search.query import Hit, Query, unseen
+from arcwise.treebanks.search.query import Hit, Query, frequencies, read_table, unseen
 from arcwise.treebanks.search.syntax import QueryError
-from arcwise.treebanks.search.tables import frequencies, read_table
 from arcwise.treebanks.search.values import Columns
 
 __all__ = [

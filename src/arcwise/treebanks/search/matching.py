@@ -2,22 +2,284 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
-from arcwise.treebanks.search.conditions import COMPARISONS, sentences_where, with_label, words_where
-from arcwise.treebanks.search.relations import RelationIndex, has_related, holds
 from arcwise.treebanks.search.syntax import (
+    MISSING,
+    AllOf,
+    AnyOf,
+    Condition,
+    Exists,
     Link,
+    Not,
     ParsedQuery,
     Pattern,
     PropertyComparison,
+    PropertyTest,
     Relation,
     RelationKind,
 )
 from arcwise.treebanks.search.values import Columns, Flags, Floats, Positions, Texts, Values
+
+_UNBOUNDED = 1 << 40  # more words than any sentence has
+
+
+def has_related(relation: Relation, right: Flags, columns: Columns, label: Flags | None) -> Flags:
+    """Which words have one of the words ``right`` in the relation.
+
+    ``label``: which words have the label of the relation, None if it has none.
+    """
+    if label is not None and relation.kind is RelationKind.DESCENDANT:
+        right = right & label
+    flags: Flags = _HAS_RELATED[relation.kind](relation, right, columns)
+    return flags & label if label is not None and relation.kind is RelationKind.ANCESTOR else flags
+
+
+def ancestors(relation: Relation, words: Positions, columns: Columns) -> Iterator[Positions]:
+    """For each number of steps in the bounds, the ancestor that many steps above each word; -1 for none."""
+    return islice(columns.walk_up(words), relation.low - 1, relation.high)
+
+
+def _has_descendant(relation: Relation, right: Flags, columns: Columns) -> Flags:
+    flags = np.zeros(columns.size, bool)
+    for above in ancestors(relation, np.flatnonzero(right), columns):
+        flags[above[above >= 0]] = True
+    return flags
+
+
+def _has_ancestor(relation: Relation, right: Flags, columns: Columns) -> Flags:
+    flags = np.zeros(columns.size, bool)
+    padded = np.append(right, False)  # position -1, no word, is False
+    for above in ancestors(relation, np.arange(columns.size), columns):
+        flags |= padded[above]
+    return flags
+
+
+def _has_neighbour(relation: Relation, right: Flags, columns: Columns) -> Flags:
+    # Prefix sums: a window contains a right word iff the count grows over it.
+    before = np.concatenate([[0], np.cumsum(right)])
+    low, stop = window(relation, np.arange(columns.size), columns)
+    flags: Flags = before[stop] > before[low]
+    return flags
+
+
+def _has_sibling(relation: Relation, right: Flags, columns: Columns) -> Flags:
+    families = columns.family
+    size = columns.size + len(columns.starts)  # one too many, so that family -1 reads an empty one
+    counts = np.bincount(families[right & (families >= 0)], minlength=size)
+    flags: Flags = counts[families] - right > 0
+    return flags
+
+
+_HAS_RELATED: Mapping[RelationKind, Callable[[Relation, Flags, Columns], Flags]] = {
+    RelationKind.DESCENDANT: _has_descendant,
+    RelationKind.ANCESTOR: _has_ancestor,
+    RelationKind.FOLLOWING: _has_neighbour,
+    RelationKind.PRECEDING: _has_neighbour,
+    RelationKind.SIBLING: _has_sibling,
+    RelationKind.SAME: lambda relation, right, columns: right,
+}
+
+
+def window(relation: Relation, left: Positions, columns: Columns) -> tuple[Positions, Positions]:
+    """The range [low, stop) of words in which the right word of each left word can be."""
+    high = _UNBOUNDED if relation.high is None else relation.high
+    first, end = columns.first[left], columns.end[left]
+    if relation.kind is RelationKind.FOLLOWING:
+        return np.minimum(left + relation.low, end), np.minimum(left + high + 1, end)
+    stop = np.maximum(left - relation.low + 1, first)
+    return np.minimum(np.maximum(left - high, first), stop), stop
+
+
+def holds(
+    relation: Relation, left: Positions, right: Positions, columns: Columns, label: Flags | None
+) -> Flags:
+    """Whether the relation holds between each pair of words of the same sentence."""
+    if relation.kind in (RelationKind.ANCESTOR, RelationKind.PRECEDING):
+        # Trees are stored as heads, so pairs are tested by walking up from the lower word.
+        return holds(relation.inverse, right, left, columns, label)
+    flags: Flags = left == right
+    if relation.kind is RelationKind.SAME:
+        return flags
+    if relation.kind is RelationKind.SIBLING:
+        families = columns.family
+        flags = ~flags & (families[left] == families[right]) & (families[left] >= 0)
+        return flags
+    if relation.kind is RelationKind.FOLLOWING:
+        steps = right - left
+        flags = (steps >= relation.low) & (steps <= (_UNBOUNDED if relation.high is None else relation.high))
+        return flags
+    flags = np.zeros(len(left), bool)
+    for above in ancestors(relation, right, columns):
+        flags |= above == left
+    return flags if label is None else flags & label[right]
+
+
+@dataclass(frozen=True)
+class WordGroups:
+    """Words sorted by group, so that the words of a group are found by binary search in ``groups``."""
+
+    groups: Positions
+    words: Positions
+
+    @classmethod
+    def of(cls, groups: Positions, words: Positions) -> WordGroups:
+        """Sort words by group, and by position within a group."""
+        order = np.lexsort((words, groups))
+        return cls(groups[order], words[order])
+
+    def between(self, low: Positions, stop: Positions) -> tuple[Positions, Positions]:
+        """The words of the groups ``low[i]`` to ``stop[i] - 1`` of each row i, as (row, word) pairs."""
+        begin = np.searchsorted(self.groups, low)
+        counts = np.maximum(np.searchsorted(self.groups, stop) - begin, 0)
+        rows = np.repeat(np.arange(len(low)), counts)
+        offset = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return rows, self.words[begin[rows] + offset]
+
+
+class RelationIndex:
+    """Index of candidate right words of a relation; relation None relates all words of a sentence."""
+
+    def __init__(self, relation: Relation | None, candidates: Flags, columns: Columns) -> None:
+        self.relation, self.columns = relation, columns
+        self.candidates = candidates
+        words = np.flatnonzero(candidates)
+        if relation is None:
+            self.groups = WordGroups(columns.sentence[words], words)
+        elif relation.kind is RelationKind.DESCENDANT:
+            self.groups = _by_ancestor(relation, words, columns)
+        elif relation.kind is RelationKind.SIBLING:
+            self.groups = WordGroups.of(columns.family[words], words)
+        else:
+            self.groups = WordGroups(words, words)
+
+    def pairs(self, left: Positions, sentences: Positions) -> tuple[Positions, Positions]:
+        """(row, right word) pairs for left words and their sentences, in order of rows."""
+        if self.relation is None:
+            return self.groups.between(sentences, sentences + 1)
+        kind = self.relation.kind
+        if kind is RelationKind.ANCESTOR:
+            return self._ancestor_pairs(left)
+        if kind in (RelationKind.FOLLOWING, RelationKind.PRECEDING):
+            return self.groups.between(*window(self.relation, left, self.columns))
+        if kind is not RelationKind.SIBLING:
+            return self.groups.between(left, left + 1)
+        families = self.columns.family[left]
+        # An empty range for words without a known head, which have no siblings.
+        rows, right = self.groups.between(families, np.where(families < 0, families, families + 1))
+        different = right != left[rows]
+        return rows[different], right[different]
+
+    def _ancestor_pairs(self, left: Positions) -> tuple[Positions, Positions]:
+        assert self.relation is not None
+        rows: list[Positions] = [np.zeros(0, np.int64)]
+        right: list[Positions] = [np.zeros(0, np.int64)]
+        padded = np.append(self.candidates, False)
+        for above in ancestors(self.relation, left, self.columns):
+            hit = np.flatnonzero(padded[above])
+            rows.append(hit)
+            right.append(above[hit])
+        return np.concatenate(rows), np.concatenate(right)
+
+
+def _by_ancestor(relation: Relation, words: Positions, columns: Columns) -> WordGroups:
+    """Group words by each of their ancestors within the bounds of the relation."""
+    groups: list[Positions] = [np.zeros(0, np.int64)]
+    members: list[Positions] = [np.zeros(0, np.int64)]
+    for above in ancestors(relation, words, columns):
+        exists = above >= 0
+        groups.append(above[exists])
+        members.append(words[exists])
+    return WordGroups.of(np.concatenate(groups), np.concatenate(members))
+
+
+COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def words_where(condition: Condition, columns: Columns) -> Flags:
+    """Which words satisfy the condition, shape (words,)."""
+
+    def holds(part: Condition) -> Flags:
+        if isinstance(part, PropertyTest):
+            return evaluate_test(part, columns.of_words(part.property))
+        if isinstance(part, Exists):
+            return has_related(
+                part.relation, holds(part.condition), columns, with_label(part.relation.label, columns)
+            )
+        return _combined(part, holds, columns.size)
+
+    return holds(condition)
+
+
+def sentences_where(condition: Condition, columns: Columns) -> Flags:
+    """Which sentences satisfy the condition, shape (sentences,)."""
+
+    def holds(part: Condition) -> Flags:
+        if isinstance(part, PropertyTest):
+            return evaluate_test(part, columns.of_sentences(part.property))
+        return _combined(part, holds, len(columns.starts) - 1)
+
+    return holds(condition)
+
+
+def with_label(label: PropertyTest | None, columns: Columns) -> Flags | None:
+    """Which words have the label; None if any label matches."""
+    return None if label is None else evaluate_test(label, columns.of_words(label.property))
+
+
+def _combined(part: Condition, holds: Callable[[Condition], Flags], size: int) -> Flags:
+    if isinstance(part, Not):
+        return ~holds(part.condition)
+    if isinstance(part, AnyOf):
+        # De Morgan: only conjunction needs a loop.
+        return ~_combined(AllOf(tuple(Not(c) for c in part.conditions)), holds, size)
+    assert isinstance(part, AllOf)
+    flags = np.ones(size, bool)
+    for condition in part.conditions:
+        flags &= holds(condition)
+    return flags
+
+
+def evaluate_test(test: PropertyTest, values: Values) -> Flags:
+    """Where the test is true."""
+    if test.operator in ("!=", "!~"):
+        return ~_equal(test, values)
+    if test.operator in ("=", "~"):
+        return _equal(test, values)
+    numbers = values.numbers() if isinstance(values, Texts) else values
+    with np.errstate(invalid="ignore"):
+        flags: Flags = COMPARISONS[test.operator](numbers, float(test.values[0]))  # NaN compares false
+    return flags
+
+
+def _equal(test: PropertyTest, values: Values) -> Flags:
+    if not isinstance(values, Texts):
+        return _is_one_of(test.values, values)
+    if test.operator.endswith("~"):
+        search = re.compile(test.values[0]).search
+        return values.where(lambda text: search(text) is not None)
+    accepted = set(test.values)
+    return values.where(lambda text: text in accepted)
+
+
+def _is_one_of(values: tuple[str, ...], numbers: Floats) -> Flags:
+    flags = np.zeros(len(numbers), bool)
+    for value in values:
+        flags |= np.isnan(numbers) if value == MISSING else numbers == float(value)
+    return flags
+
 
 _BLOCK = 1 << 14  # words joined at a time, so that the first hits come early and memory is bounded
 
@@ -198,7 +460,7 @@ def _compared(comparison: PropertyComparison, rows: PartialMatches, columns: Col
     right = columns.of_words(comparison.right_property)
     a, b = rows.words[comparison.left], rows.words[comparison.right]
     if comparison.operator in ("=", "!="):
-        equal = _equal(left, a, right, b)
+        equal = _equal_values(left, a, right, b)
         return equal if comparison.operator == "=" else ~equal
     with np.errstate(invalid="ignore"):
         flags: Flags = COMPARISONS[comparison.operator](_numbers(left)[a], _numbers(right)[b])
@@ -209,7 +471,7 @@ def _numbers(values: Values) -> Floats:
     return values.numbers() if isinstance(values, Texts) else values
 
 
-def _equal(left: Values, a: Positions, right: Values, b: Positions) -> Flags:
+def _equal_values(left: Values, a: Positions, right: Values, b: Positions) -> Flags:
     """Whether two properties are equal, as texts or as numbers; two missing values are equal."""
     equal: Flags
     if isinstance(left, Texts) and isinstance(right, Texts):

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from arcwise.treebanks.search.matching import find
 from arcwise.treebanks.search.query_parser import parse_query
-from arcwise.treebanks.search.syntax import AllOf, AnyOf, Condition, Exists, Not, ParsedQuery, PropertyTest
-from arcwise.treebanks.search.values import Columns, Texts
+from arcwise.treebanks.search.syntax import (
+    STEPS,
+    WORD_NUMBERS,
+    WORD_TEXTS,
+    AllOf,
+    AnyOf,
+    Condition,
+    Exists,
+    Not,
+    ParsedQuery,
+    Property,
+    PropertyTest,
+    Scanner,
+    check_matched,
+)
+from arcwise.treebanks.search.values import Columns, Texts, text_at
 from arcwise.treebanks.treebank import Treebank
 
 _MAX_COMPARED = 1000  # fuzzy matching against more distinct values would be slow
@@ -106,3 +122,58 @@ def _closest(value: str, seen: set[str]) -> str:
     if same or len(seen) > _MAX_COMPARED:
         return same[0] if same else ""
     return next(iter(get_close_matches(value, sorted(seen), 1)), "")
+
+
+_WORD_PREFIX = re.compile(r"@?(\w+)\.(?=[A-Za-z])")
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A property of a matched word."""
+
+    word: str
+    property: Property
+
+    def __str__(self) -> str:
+        return f"{self.word}.{self.property}"
+
+
+def read_table(text: str, names: Sequence[str]) -> tuple[TableColumn, ...]:
+    """Parse the columns of a table: ``2.lemma,upos``; without a word they belong to the first.
+
+    >>> [str(column) for column in read_table("2.lemma,feats.Case", ["1", "2"])]
+    ['2.lemma', '1.feats.Case']
+    """
+    scan = Scanner(text, "table")
+    columns = []
+    while True:
+        if not names:
+            raise scan.error(
+                "the query matches only sentences; a table needs matched words", unexpected="property"
+            )
+        word = names[0]
+        prefix = _WORD_PREFIX.match(scan.text, scan.at)
+        if prefix and (scan.sees("@") or prefix[1] not in (*WORD_TEXTS, *WORD_NUMBERS, *STEPS)):
+            word = prefix[1]
+            check_matched(scan, word, names)
+            scan.at = prefix.end()
+        columns.append(TableColumn(word, scan.property()))
+        scan.skip()
+        if scan.is_done:
+            return tuple(columns)
+        scan.expect(",", " and another property")
+
+
+def frequencies(
+    hits: Iterable[Hit], table: Sequence[TableColumn], columns: Columns
+) -> Counter[tuple[str, ...]]:
+    """Count the hits with each combination of values."""
+    values = [columns.of_words(column.property) for column in table]
+    starts = columns.starts.tolist()
+    return Counter(
+        tuple(
+            text_at(column_values, starts[hit.sentence] + hit.words[column.word] - 1)
+            for column, column_values in zip(table, values, strict=True)
+        )
+        for hit in hits
+    )

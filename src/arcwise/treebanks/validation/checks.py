@@ -12,15 +12,13 @@ from arcwise.treebanks.files import PathLike, open_input, refuse_other_encoding
 from arcwise.treebanks.sentence import Sentence
 from arcwise.treebanks.streaming import stream
 from arcwise.treebanks.treebank import Treebank
-from arcwise.treebanks.validation.comments import check_comments
-from arcwise.treebanks.validation.cross_sentence import CrossSentenceChecks
+from arcwise.treebanks.validation.cross_sentence import CrossSentenceChecks, check_comments
 from arcwise.treebanks.validation.fields import check_fields
 from arcwise.treebanks.validation.findings import Finding, Report
 from arcwise.treebanks.validation.guidelines import check_enhanced_roots, check_relations
-from arcwise.treebanks.validation.ids import check_ids
 from arcwise.treebanks.validation.inventory import Inventory
 from arcwise.treebanks.validation.labels import check_labels
-from arcwise.treebanks.validation.lines import check_encoding, check_lines, check_whitespace
+from arcwise.treebanks.validation.lines import check_encoding, check_ids, check_lines, check_whitespace
 from arcwise.treebanks.validation.raw import RawSentence, raw_sentences
 from arcwise.treebanks.validation.surface import check_text
 from arcwise.treebanks.validation.tree import BROKEN_DEPS, check_graph, check_heads

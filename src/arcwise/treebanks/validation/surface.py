@@ -6,8 +6,7 @@ from arcwise.treebanks.edits import Edit, SetComment, SetField
 from arcwise.treebanks.rows import DEPREL, FORM, MISC, NO_SPACE, Row
 from arcwise.treebanks.validation.findings import Repair, Report
 from arcwise.treebanks.validation.raw import RawSentence
-from arcwise.treebanks.validation.repairs import set_field, set_text
-from arcwise.treebanks.validation.spacing import differences, texts_of
+from arcwise.treebanks.validation.repairs import differences, set_field, set_text, texts_of
 
 
 def check_text(raw: RawSentence, report: Report) -> None:

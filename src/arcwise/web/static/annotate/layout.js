@@ -1,4 +1,4 @@
-// Layout of words and arcs: the same rules as arcwise/visual/layout.py, with measured text widths.
+// Layout of words and arcs: the same rules as arcwise/visual/svg.py, with measured text widths.
 // Lengths are SVG units. `along` runs with the words, `up` away from them; tree.js converts both to x and y.
 
 export const WORD_SIZE = 17;

@@ -1,0 +1,141 @@
+"""Findings are computed: made-up figures that deny a paper make a page that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from experiments import bohnet2016, koo2007, mcdonald2005, neural_objectives, smith2007
+
+from arcwise.parsing.parser import ParseOptions
+
+WORDS, SENTENCES = 2000, 100
+
+
+class Figures:
+    """Stands in for a training: so many of the first heads are right, on test and on dev."""
+
+    def __init__(self, right: int, *, seconds: float = 1.0, by_options: dict[str, int] | None = None) -> None:
+        self.right, self.seconds, self.by_options = right, seconds, by_options or {}
+
+    def _count(self, options: ParseOptions) -> int:
+        return self.by_options.get(str(options.decode), self.right)
+
+    def scores(self, options: ParseOptions = ParseOptions(), part: str = "test") -> Any:
+        share = self._count(options) / WORDS
+        return SimpleNamespace(uas=share, las=share, complete=share, words=WORDS, root_f1=share)
+
+    def head_right(self, options: ParseOptions = ParseOptions()) -> np.ndarray:
+        place, sentence = np.arange(WORDS) % (WORDS // SENTENCES), np.arange(WORDS) // (WORDS // SENTENCES)
+        return SENTENCES * place + sentence < self._count(options)  # spread over the sentences
+
+    def right_heads(self, options: ParseOptions = ParseOptions()) -> np.ndarray:
+        return self.head_right(options).reshape(SENTENCES, -1).sum(axis=1)
+
+    def run(self) -> Any:
+        return SimpleNamespace(seconds=self.seconds, dev=self.scores(part="dev"))
+
+    def figure(self, name: str) -> Any:
+        return {"greedy": {"score": 0.7, "posterior": self.right / WORDS - 0.01}, "crossing recall": 0.5}[
+            name
+        ]
+
+    def report(self) -> Any:
+        return {"epoch": 1, "history": [{"epoch": 1, "gap": 0.5}, {"epoch": 2, "gap": 0.01}]}
+
+
+@pytest.mark.parametrize(
+    "mira, sentence",
+    [
+        (1850, "MIRA is significantly better than the averaged perceptron in heads (+2.50 points"),
+        (1801, "MIRA is not significantly different from the averaged perceptron in heads (+0.05 points"),
+        (1750, "MIRA is significantly worse than the averaged perceptron in heads (-2.50 points"),
+    ],
+)
+def test_mcdonald(mira: int, sentence: str) -> None:
+    trainers: Any = {
+        (t, n): Figures(mira if n == "mira" else 1800)
+        for t in (mcdonald2005.ENGLISH, mcdonald2005.CZECH)
+        for n in mcdonald2005.TRAINERS
+    }
+    ks: Any = {k: Figures(1800 + (k == 10), seconds=k) for k in mcdonald2005.KS}
+    votes: Any = {name: Figures(n) for name, n in _votes(1800, 1700, 1790)}
+    text = mcdonald2005.findings(trainers, ks, votes)
+    assert text.count(sentence) == 2
+    assert "the best k is 10" in text
+    assert "k = 20 is -0.05 points from it" in text
+    assert "takes 20.0 times as long as with k = 1" in text
+    assert "MIRA with it is significantly worse than MIRA without (-0.50 points" in text
+
+
+def _votes(mira: int, voter: int, both: int) -> Sequence[tuple[str, int]]:
+    return [("MIRA", mira), ("arc-eager, greedy", voter), (mcdonald2005.WITH_VOTE, both)]
+
+
+def test_smith() -> None:
+    trainers: Any = {
+        (t, n): Figures(1800, by_options={"mbr": 1750 if n == "MIRA" else 1800})
+        for t in smith2007.LANGUAGES
+        for n in ("MIRA", "MIRA, minimum risk inside", "conditional")
+    }
+    trainers["Danish-CDT", "conditional"] = Figures(1850)
+    clusters: Any = {(t, k): Figures(1800 - k) for t in smith2007.LANGUAGES for k in smith2007.CLUSTERS}
+    text = smith2007.findings(trainers, clusters)
+    assert "between +0.00 and +2.50 points, significantly better on Danish-CDT, worse on none" in text
+    assert "Minimum Bayes risk for MIRA: -2.50 points, significantly better on none, worse on Arabic" in text
+    assert "16: -0.75." in text
+    assert "points, as in the paper, where posteriors are consistently better" in text
+    assert "as in the paper, where greedy heads are always behind the tree" in text
+
+
+@pytest.mark.parametrize("gain, says", [(40, "as in the paper"), (-40, "unlike in the paper")])
+def test_koo(gain: int, says: str) -> None:
+    trainings: Any = {
+        (t, n, p): Figures(1800 - 100 * (n == "log-linear") + gain * (not p)) for t, n, p in koo2007.CELLS
+    }
+    choices: Any = {cell: [training] for cell, training in trainings.items()}
+    several: Any = {
+        (n, p, one): Figures(1800 + 10 * one)
+        for n in koo2007.TRAINERS
+        for p in (True, False)
+        for one in (True, False)
+    }
+    text = koo2007.findings(choices, trainings, several)
+    assert "max-margin is not significantly different from the perceptron" in text
+    assert "log-linear is significantly worse than the perceptron" in text
+    assert f"most crossing arcs, {says}, where every trainer gains" in text
+    assert "ends after 2 epochs with a duality gap of 1.00 %" in text
+    assert "dev UAS: -0.50 points" in text
+
+
+def test_bohnet() -> None:
+    standard: Any = {
+        (t, n, b): Figures(1800 - 40 * (n == "easy-first") + b)
+        for t in bohnet2016.ENGLISH
+        for n in bohnet2016.SYSTEMS
+        for b in bohnet2016.BEAMS
+    }
+    capacity: Any = {(t, k): Figures(1800 + k) for t in bohnet2016.ENGLISH for k in bohnet2016.CAPACITIES}
+    grid: Any = {
+        (t, n): Figures(1800 + i) for t in bohnet2016.CROSSING for i, n in enumerate(bohnet2016.GRID)
+    }
+    text = bohnet2016.findings(standard, capacity, grid)
+    assert "-2.00 with a beam of 16, unlike in the paper, where easy-first is more accurate" in text
+    assert "K = 3 minus K = 2: +0.05 (unlike in the paper: more than one point)" in text
+    assert "the best K is 32 (unlike in the paper: 4), at +1.50" in text
+    assert "the best D is 7 (the paper: 6)" in text
+
+
+def test_neural_objectives() -> None:
+    worse = "hinge"
+    trainings: Any = {
+        (t, n): Figures(1700 if n == worse else 1800)
+        for t in neural_objectives.LANGUAGES
+        for n in neural_objectives.OBJECTIVES
+    }
+    text = neural_objectives.findings(trainings)
+    assert text.count("no significant difference") == len(neural_objectives.OBJECTIVES) - 1
+    assert "- hinge against likelihood of trees: English-EWT -5.00 UAS (p < 0.0001)" in text
