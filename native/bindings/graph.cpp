@@ -58,16 +58,20 @@ void make_table(ArcTable* self, const std::vector<std::string>& atoms, const std
 }
 
 void set_classes(ArcTable& table, Array<uint32_t> starts, Array<uint16_t> ids, Array<uint16_t> reach,
-                 std::optional<Array<float>> novelty, double unseen) {
+                 std::optional<Array<float>> novelty, double unseen, int root_label) {
   auto classes = static_cast<size_t>(table.classes());
   if (starts.shape(0) != classes + 1 || reach.shape(0) != classes || starts.data()[classes] != ids.shape(0) ||
-      (novelty && novelty->shape(0) != classes) || !(unseen > 0 && unseen < 1) ||
-      !std::is_sorted(starts.data(), starts.data() + classes + 1) ||
-      std::any_of(ids.data(), ids.data() + ids.shape(0),
-                  [&](uint16_t id) { return id >= table.states.labels; }))
+      (novelty && novelty->shape(0) != classes) || !(unseen > 0 && unseen < 1) || root_label < -1 ||
+      root_label >= table.states.labels || !std::is_sorted(starts.data(), starts.data() + classes + 1) ||
+      std::any_of(
+          ids.data(), ids.data() + ids.shape(0), [&](uint16_t id) { return id >= table.states.labels; }))
     throw nb::value_error("classes of another table");
   table.set_classes(vector_of(starts), vector_of(ids), vector_of(reach),
-                    novelty ? vector_of(*novelty) : std::vector<float>{}, unseen);
+                    novelty ? vector_of(*novelty) : std::vector<float>{}, unseen, root_label);
+  for (int c = 0; c < table.classes(); ++c)
+    for (int s = 0; s < table.states.count(c) && table.states.labels > 0; ++s)
+      if (!table.is_legal(c, table.states.label_of(c, s)))
+        throw nb::value_error("labels that break the rule of the root");
 }
 
 // The sets of labels of the classes, without the one of all labels that comes after them.
@@ -216,8 +220,9 @@ void bind_table(nb::module_& m) {
            "The treebank as this table sees it; `heads` and `label_codes` (places in `labels`, -1 where "
            "unknown) stand in for those of "
            "the file.")
+      .def_ro("root_label", &ArcTable::root_label)
       .def("learn_classes", &ArcTable::learn_classes, "data"_a, "restricted"_a, "enough"_a,
-           nb::call_guard<nb::gil_scoped_release>())
+           "root_label"_a = -1, nb::call_guard<nb::gil_scoped_release>())
       .def(
           "count_features",
           [](const ArcTable& table, const ArcData& data, int threads) {
@@ -231,7 +236,7 @@ void bind_table(nb::module_& m) {
           "data"_a, "threads"_a = 1,
           "How many different features the gold arcs have, and how many places in the table these take.")
       .def("set_classes", &set_classes, "label_starts"_a, "label_ids"_a, "reach"_a, "novelty"_a = nb::none(),
-           "unseen"_a = ArcTable::UNTOLD)
+           "unseen"_a = ArcTable::UNTOLD, "root_label"_a = -1)
       .def("feature_places", &feature_places, "data"_a, "sentence"_a, "head"_a, "modifier"_a, "state"_a);
 }
 

@@ -61,9 +61,16 @@ GivenArrays given_arrays(const nb::dict& arrays, std::vector<AnyArray>& kept) {
 void make_network(NeuralNetwork* self, const std::vector<std::string>& atoms,
                   const std::vector<const Vocabulary*>& vocabularies, const NamedArrays& arrays, int layers,
                   int labels, int clusters, int tags, const std::string& precision,
-                  const std::optional<std::string>& instructions) {
-  NetworkPlan plan{
-      atoms, {}, layers, labels, clusters, tags, NetworkPrecision::float32, instructions_of(instructions)};
+                  const std::optional<std::string>& instructions, int root_label) {
+  NetworkPlan plan{atoms,
+                   {},
+                   layers,
+                   labels,
+                   clusters,
+                   tags,
+                   root_label,
+                   NetworkPrecision::float32,
+                   instructions_of(instructions)};
   for (const Vocabulary* vocabulary : vocabularies) plan.vocabularies.push_back(*vocabulary);
   if (precision == "int8")
     plan.precision = NetworkPrecision::int8;
@@ -203,7 +210,7 @@ void bind_neural(nb::module_& m) {
   network
       .def("__init__", &make_network, nb::kw_only(), "atoms"_a, "vocabularies"_a, "arrays"_a, "layers"_a,
            "labels"_a = 0, "clusters"_a = 1, "tags"_a = 0, "precision"_a = "float32",
-           "instructions"_a.none() = nb::none(),
+           "instructions"_a.none() = nb::none(), "root_label"_a = -1,
            "instructions: baseline, avx2 or avx512; None: the widest that this machine has.")
       .def_prop_ro("instructions",
                    [](const NeuralNetwork& self) {

@@ -26,12 +26,14 @@ using GraphTuple = std::tuple<int, int, int>;  // head, modifier, label
 void build(TransitionScorer* self, const TransitionSystem& system, const std::vector<std::string>& atoms,
            const std::string& word, const std::string& tag, const Vocabulary& vocabulary,
            const std::vector<std::string>& move_templates, const std::vector<std::string>& label_templates,
-           int labels, int move_bits, int label_bits, bool distance_in_labels) {
+           int labels, int move_bits, int label_bits, bool distance_in_labels, int root_label) {
   auto place = [&](const std::string& name) {
     const auto at = std::find(atoms.begin(), atoms.end(), name);
     if (at == atoms.end()) throw nb::value_error("word, tag: must be among the atoms");
     return static_cast<int>(at - atoms.begin());
   };
+  if (root_label < -1 || (root_label >= 0 && (root_label >= labels || labels < 2)))
+    throw nb::value_error("root_label: must be one of several labels");
   new (self) TransitionScorer();
   self->system = system;
   self->atom_names = atoms;
@@ -42,6 +44,7 @@ void build(TransitionScorer* self, const TransitionSystem& system, const std::ve
   self->move_templates = TransitionTemplates(move_templates, atoms);
   self->label_templates = TransitionTemplates(label_templates, atoms);
   self->labels = std::max(labels, 1);
+  self->root_label = root_label;
   self->move_bits = move_bits;
   self->label_bits = label_bits;
   self->distance_in_labels = distance_in_labels;
@@ -207,7 +210,8 @@ void bind_transition_scorer(nb::module_& m) {
   nb::class_<TransitionScorer>(m, "TransitionScorer",
                                "The weights and templates of a transition-based parser.")
       .def("__init__", &build, "system"_a, "atoms"_a, "word"_a, "tag"_a, "vocabulary"_a, "move_templates"_a,
-           "label_templates"_a, "labels"_a, "move_bits"_a, "label_bits"_a, "distance_in_labels"_a = false)
+           "label_templates"_a, "labels"_a, "move_bits"_a, "label_bits"_a, "distance_in_labels"_a = false,
+           "root_label"_a = -1)
       .def_prop_ro(
           "weight_count",
           [](const TransitionScorer& scorer) { return scorer.moves.size() + scorer.label_rows.size(); })

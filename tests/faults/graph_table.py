@@ -26,6 +26,7 @@ GRAPH_DROPOUT = (
 AUGMENTED = "options_.update == MarginUpdate::mira && costs"
 RISKY = "options_.minimum_risk ? options_.risk_augmented : options_.loss_augmented"
 LEAST_RISK = MARGIN_TESTS + "test_minimum_risk_is_that_of_the_weights_even_with_loss_augmentation"
+ROOT_LABEL = "tests/contracts/test_root_label.py::"
 VIOLATED = "cost > 0 && violation > most"
 
 BATCHES = "learning/batched_changes.hpp"
@@ -216,6 +217,7 @@ PARSE_FAULTS = [
     Fault("the blocks of a row after the eighth added to the first", SCORER, "sum + 8 * first", "sum", TRAINER_TESTS + "test_a_score_of_many_labels_is_the_sum_of_its_weights_too"),
     Fault("labels of arcs not seen", TABLE, "++seen[arc_class].counts[label];", "", CLASSES),
     Fault("a class never seen has all labels", TABLE, "++of_modifier[modifier_of(arc_class)].counts[label];", "", CLASSES),
+    Fault("labels of arcs whatever the rule of the root", "graph/arc_table.hpp", "root_label < 0 || (label == root_label) == is_root_class(arc_class)", "true", ROOT_LABEL + "test_trees_keep_the_rule[graph-eg]"),
     Fault("the shortest reach", TABLE, "std::max(reach[arc_class], length)", "length", CLASSES),
     Fault("collisions not counted", TABLE, "wide.arc_bits = wide.row_bits = 28;", "", TRAINER_TESTS + "test_collisions_are_counted"),
 ]  # fmt: skip

@@ -124,6 +124,8 @@ ORACLE_FAULTS = [
     Fault("the last word finds any head under a single root", ORACLE, "lost + state.lies_on_another(c)", "lost", "tests/transition/test_oracle.py::test_dynamic_cost_is_the_exhaustive_cost[3-arc-eager-single root]"),
     Fault("the left periphery at a fixed place", "transition/transition_state.hpp", "i == leftmost", "i == 3", "tests/transition/test_periphery.py::test_a_random_system_moves_as_the_paper_defines[0]"),
     Fault("a beam with several derivations of a state", "transition/transition_search.cpp", "if (is_new) candidates_[kept++] = c;", "candidates_[kept++] = c;", TRANSITION_TESTS + "test_a_beam_holds_every_state_once"),
+    Fault("a root arc with any label", "transition/transition_scorer.cpp", "if (is_root_arc(move)) return root;", "if (is_root_arc(move)) return best_of(0, count);", "tests/contracts/test_root_label.py::test_trees_keep_the_rule[transition-with-random-weights]"),
+    Fault("the label of the root on any arc of a beam", "transition/transition_scorer.cpp", "root >= 0 && (l == root) != from_root", "false", "tests/contracts/test_root_label.py::test_beams_and_k_best_lists_keep_the_rule[transition-arc-standard]"),
     Fault("a beam ignores the static oracle", TRAINER, "moves = {derivation_[made_]};", "oracle_.correct_moves(state, gold, moves);", TRANSITION_TESTS + "test_beam_updates_of_a_static_oracle_go_towards_one_derivation[arc-eager-early]"),
     Fault("graphs: the first head of a word alone", "transition/transition_oracle.hpp", "at < first_[modifier + 1]", "at < first_[modifier] + 1", BY_HEART),
     Fault("graphs: every label the first", "transition/transition_oracle.hpp", "at < 0 ? 0 : labels_[at]", "static_cast<int16_t>(0)", BY_HEART),

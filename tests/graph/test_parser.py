@@ -356,6 +356,7 @@ def test_the_fitted_temperature_is_the_best_one() -> None:
 
 def test_labels_have_a_temperature_of_their_own(tmp_path: Path) -> None:
     rows = ["a/X/0/root b/X/1/obj", "a/X/0/root b/X/1/obl", "a/X/0/root b/X/1/obj", "a/X/0/root b/X/1/obj"]
+    rows += ["a/X/0/root c/Y/1/nmod"]
     treebank = Treebank.from_string(conllu(rows))
     parser = GraphParser.train(treebank, config=GraphConfig(trainer="log-linear", epochs=3, **SMALL))
     fitted = fit_temperatures(parser, treebank, steps=30)
@@ -364,11 +365,13 @@ def test_labels_have_a_temperature_of_their_own(tmp_path: Path) -> None:
     parses = GraphParser.load(tmp_path / "m").parses(treebank, options=ParseOptions(confidence=True))
     said = parses.probabilities
     assert said is not None
-    # Three of four labels of the second word are obj; root, which it never had, has a little too.
-    (one,) = {tuple(own[:, 1, 2]) for own in fitted.distributions(treebank).label_marginals}
-    obj, obl, root = (one[fitted.labels.index(label)] for label in ("obj", "obl", "root"))
+    # Three of four labels of the second word are obj; nmod, which it never had, has a little too; root, which
+    # only arcs from the root have, nothing.
+    (one,) = {tuple(own[:, 1, 2]) for own in fitted.distributions(treebank[:4]).label_marginals}
+    obj, obl, nmod, root = (one[fitted.labels.index(label)] for label in ("obj", "obl", "nmod", "root"))
     assert obj / (obj + obl) == pytest.approx(3 / 4, abs=0.02)
-    assert 0 < root < obl
+    assert 0 < nmod < obl
+    assert root == 0
     # Trees, and the probabilities of heads, are those of the heads' temperature (but for labels never seen).
     other = fitted.with_temperatures(fitted.model.temperature, 77.0, fitted.model.smoothing)
     again = other.parses(treebank, options=ParseOptions(confidence=True))

@@ -43,9 +43,17 @@ def random_arrays(
 
 
 def random_model(
-    treebank: Treebank | None = None, *, seed: int = 1, members: int = 1, **options: Any
+    treebank: Treebank | None = None,
+    *,
+    seed: int = 1,
+    members: int = 1,
+    root_label: str | None = None,
+    **options: Any,
 ) -> NeuralModel:
-    """A model that knows the words, labels and tags of the treebank, and nothing else."""
+    """A model that knows the words, labels and tags of the treebank, and nothing else.
+
+    ``root_label``: the label of all arcs from the root and of no others.
+    """
     treebank = treebank or small_treebank(crossing=True)
     config = NeuralConfig(**(SMALL | {"ensemble": members} | options)).resolved(treebank.word_count)
     inputs = Inputs.learn(treebank, config.inputs, rare=config.rare)
@@ -54,7 +62,16 @@ def random_model(
     shape = network_shape(config, inputs, labels, tags)
     networks = tuple(random_arrays(shape, seed + number) for number in range(members))
     decoding = Decoding("map", config.projective, config.single_root)
-    return NeuralModel(config, inputs, labels, tags, networks, decoding, writes=tags.columns)
+    return NeuralModel(
+        config,
+        inputs,
+        labels,
+        tags,
+        networks,
+        decoding,
+        writes=tags.columns,
+        root_label=-1 if root_label is None else labels.index(root_label),
+    )
 
 
 def random_parser(*, bits: int = 32, **options: Any) -> NeuralParser:
@@ -71,5 +88,7 @@ PARSERS: dict[str, dict[str, Any]] = {
     "neural-ensemble": {"members": 2, "seed": 7},
     "neural-latent-ensemble": {"members": 2, "clusters": 2, "bits": 8, "seed": 11},
     "neural-tags": {"learns": ("upos",), "seed": 13},
+    "neural-root-label": {"root_label": "root", "seed": 17},
+    "neural-root-label-latent-ensemble": {"root_label": "nsubj", "members": 2, "clusters": 2, "seed": 19},
 }
 """One of every sort, by name: what ``random_parser`` makes it from."""

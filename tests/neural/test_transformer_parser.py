@@ -177,12 +177,21 @@ def test_scores_are_those_of_the_networks(folder: Path, labelled: bool, clusters
             np.testing.assert_allclose(matrix[there], arcs[there], atol=1e-4)
             continue
         labels = np.mean([own[1] for own in wanted], axis=0)  # (h, m, states)
-        labels -= np.log(np.exp(labels).sum(-1, keepdims=True))
+        labels = legal(parser, labels)
         by_label = labels.reshape(*arcs.shape, len(parser.labels), clusters)
-        by_label = np.log(np.exp(by_label).sum(-1)) + arcs[..., None]
+        with np.errstate(divide="ignore"):
+            by_label = np.log(np.exp(by_label).sum(-1)) + arcs[..., None]
         if ensemble == 1 or clusters == 1:
             np.testing.assert_allclose(matrix[:, there], by_label[there].T, atol=1e-4)
         np.testing.assert_allclose(np.log(np.exp(matrix[:, there]).sum(0)), arcs[there], atol=1e-4)
+
+
+def legal(parser: NeuralParser, labels: np.ndarray) -> np.ndarray:
+    """log P(state | arc), (h, m, states), normalised over the states that the rule of the root allows."""
+    is_root = np.arange(labels.shape[-1]) // parser.model.shape.clusters == parser.labels.index("root")
+    from_root = np.arange(len(labels)) == 0
+    allowed = np.where(is_root[None, None] == from_root[:, None, None], labels, -np.inf)
+    return allowed - np.log(np.exp(allowed).sum(-1, keepdims=True))
 
 
 def _score(parser: NeuralParser, member: int, treebank: Treebank) -> tuple[np.ndarray, np.ndarray]:
@@ -216,14 +225,16 @@ def test_temperatures_divide_arcs_and_labels(folder: Path) -> None:
     parser, treebank = trained(folder, clusters=2), small_treebank()
     other = parser.with_temperatures(2.0, 0.5)
     assert other.scorer.networks is parser.scorer.networks
-    plain, tempered = (
-        p.scorer.scores(treebank, trees=TREES).batch.parts()[7].reshape(-1, p.model.shape.states)
-        for p in (parser, other)
-    )
-    arcs = np.log(np.exp(plain).sum(1, keepdims=True))
-    labels = (plain - arcs) / 0.5
-    labels -= np.log(np.exp(labels).sum(1, keepdims=True))
-    np.testing.assert_allclose(tempered, arcs / 2.0 + labels, atol=1e-4)
+    plain, tempered = (p.scorer.scores(treebank, trees=TREES) for p in (parser, other))
+    for number in range(len(treebank)):
+        arcs, labels = _score(parser, 0, treebank[number : number + 1])
+        by_state = legal(parser, labels / 0.5).reshape(*arcs.shape, len(parser.labels), 2)
+        there = ~np.eye(len(arcs), dtype=bool)
+        there[:, 0] = False
+        with np.errstate(divide="ignore"):
+            wanted = np.log(np.exp(by_state).sum(-1)) + arcs[..., None] / 2.0
+        np.testing.assert_allclose(tempered.dense_arrays()[number][:, there], wanted[there].T, atol=1e-4)
+    assert plain.dense_arrays()[0].tolist() != tempered.dense_arrays()[0].tolist()
 
 
 def test_a_long_sentence_and_one_word(learned: NeuralParser) -> None:

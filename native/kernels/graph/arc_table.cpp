@@ -46,7 +46,8 @@ struct LabelCounts {
 
 }  // namespace
 
-void ArcTable::learn_classes(const ArcData& data, bool restricted, int64_t enough) {
+void ArcTable::learn_classes(const ArcData& data, bool restricted, int64_t enough, int only_root_label) {
+  root_label = only_root_label;
   learn_labels(data, restricted);
   learn_reach(data, enough);
   add_all_labels();
@@ -67,9 +68,13 @@ void ArcTable::learn_labels(const ArcData& data, bool restricted) {
   novelty.clear();
   for (int c = 0; c < classes(); ++c) {
     const LabelCounts& own = !seen[c].empty() ? seen[c] : of_modifier[modifier_of(c)];
-    const bool all = !restricted || own.empty();
-    for (size_t label = 0; label < labels; ++label)
-      if (all || own.counts[label]) states.set_labels.push_back(static_cast<uint16_t>(label));
+    auto add_labels = [&](bool all) {
+      for (int label = 0; label < states.labels; ++label)
+        if (is_legal(c, label) && (all || own.counts[label]))
+          states.set_labels.push_back(static_cast<uint16_t>(label));
+    };
+    add_labels(!restricted);
+    if (states.set_labels.size() == states.set_starts.back()) add_labels(true);
     states.set_starts.push_back(static_cast<uint32_t>(states.set_labels.size()));
     novelty.push_back(static_cast<float>(seen[c].novelty()));
   }
@@ -109,7 +114,8 @@ void ArcTable::learn_reach(const ArcData& data, int64_t enough) {
 
 void ArcTable::set_classes(std::vector<uint32_t> label_starts, std::vector<uint16_t> label_ids,
                            std::vector<uint16_t> reached, std::vector<float> label_novelty,
-                           double unseen_share) {
+                           double unseen_share, int only_root_label) {
+  root_label = only_root_label;
   states.set_starts = std::move(label_starts);
   states.set_labels = std::move(label_ids);
   reach = std::move(reached);
@@ -129,7 +135,7 @@ void ArcTable::add_all_labels() {
       states.set_labels.push_back(label);
     }
     for (int label = 0; label < states.labels; ++label)
-      if (!seen[label]) states.set_labels.push_back(static_cast<uint16_t>(label));
+      if (!seen[label] && is_legal(c, label)) states.set_labels.push_back(static_cast<uint16_t>(label));
     states.set_starts.push_back(static_cast<uint32_t>(states.set_labels.size()));
   }
 }

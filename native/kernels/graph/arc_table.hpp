@@ -45,7 +45,10 @@ struct ArcTable {
   ContextSalts salts;
   int tags = 0;  // known tags are 0..tags-1, an unknown one is `tags`, the root's is tags+1
   int arc_bits = 22, row_bits = 22;
-  ArcStates states;  // a set of labels for each class; then, for each, one of all labels, its own first
+  ArcStates states;  // a set of labels for each class; then, for each, one of all legal labels, its own first
+  // The label that all arcs from the root have and no other arc, -1 if there is none: the only one in the sets of classes of the root,
+  // and in no other set.
+  int root_label = -1;
   std::vector<uint16_t>
       reach;  // the farthest distance at which arcs of each class are scored by their features
   std::vector<float>
@@ -102,15 +105,23 @@ struct ArcTable {
   // labels seen with it; a class never seen, those of its modifier's tag, or else all. Otherwise every class
   // has all. A class reaches as far as its longest gold arc if the words whose heads are known had at least
   // `enough` farther arcs of it to choose from; else any distance.
-  void learn_classes(const ArcData& data, bool restricted, int64_t enough);
+  void learn_classes(const ArcData& data, bool restricted, int64_t enough, int only_root_label);
   // The same from a model file. novelty may be empty.
   void set_classes(std::vector<uint32_t> label_starts, std::vector<uint16_t> label_ids,
-                   std::vector<uint16_t> reached, std::vector<float> label_novelty, double unseen_share);
+                   std::vector<uint16_t> reached, std::vector<float> label_novelty, double unseen_share,
+                   int only_root_label);
   bool never_seen(int arc_class) const { return novelty[arc_class] >= 1; }
-  // The set of all labels, those of the class first; and how many are not in its own set.
+  // The set of all legal labels, those of the class first; and how many are not in its own set.
   int all_labels(int arc_class) const { return classes() + arc_class; }
   int unseen_labels(int arc_class) const {
-    return states.labels == 0 ? 0 : states.labels - states.count(arc_class) / states.clusters;
+    return states.labels == 0
+               ? 0
+               : (states.count(all_labels(arc_class)) - states.count(arc_class)) / states.clusters;
+  }
+  bool is_root_class(int arc_class) const { return arc_class / 2 / (tags + 2) == root_tag(); }
+  // Whether arcs of a class may have a label.
+  bool is_legal(int arc_class, int label) const {
+    return root_label < 0 || (label == root_label) == is_root_class(arc_class);
   }
 
  private:

@@ -20,6 +20,16 @@ struct ArcStates {
     return states;
   }
 
+  // One label is that of arcs from the root (set 1) and of no other arcs (set 0).
+  static ArcStates with_root_label(int labels, int root_label, int clusters = 1) {
+    ArcStates states{
+        labels, clusters, {0, static_cast<uint32_t>(labels - 1), static_cast<uint32_t>(labels)}, {}};
+    for (int label = 0; label < labels; ++label)
+      if (label != root_label) states.set_labels.push_back(static_cast<uint16_t>(label));
+    states.set_labels.push_back(static_cast<uint16_t>(root_label));
+    return states;
+  }
+
   int count(int set) const {
     return labels == 0 ? clusters : static_cast<int>(set_starts[set + 1] - set_starts[set]) * clusters;
   }

@@ -87,7 +87,7 @@ class NeuralNetwork::Reader {
 };
 
 NeuralNetwork::NeuralNetwork(const NetworkPlan& plan, const GivenArrays& arrays)
-    : loops_(&network_loops(plan.instructions)), precision_(plan.precision) {
+    : loops_(&network_loops(plan.instructions)), precision_(plan.precision), root_label_(plan.root_label) {
   if (plan.atoms.empty()) throw std::invalid_argument("atoms: expected at least one");
   if (plan.vocabularies.size() != plan.atoms.size())
     throw std::invalid_argument("vocabularies: expected one for each atom");
@@ -96,7 +96,12 @@ NeuralNetwork::NeuralNetwork(const NetworkPlan& plan, const GivenArrays& arrays)
   if (plan.labels > 65535) throw std::invalid_argument("labels: expected at most 65535");
   if (plan.clusters < 1 || (plan.labels == 0 && plan.clusters > 1))
     throw std::invalid_argument("clusters: expected at least 1, and 1 without labels");
-  if (plan.labels > 0) states_ = ArcStates::all_of(plan.labels, plan.clusters);
+  if (plan.root_label < -1 || plan.root_label >= plan.labels || (plan.root_label >= 0 && plan.labels < 2))
+    throw std::invalid_argument("root_label: expected one of several labels");
+  if (plan.root_label >= 0)
+    states_ = ArcStates::with_root_label(plan.labels, plan.root_label, plan.clusters);
+  else if (plan.labels > 0)
+    states_ = ArcStates::all_of(plan.labels, plan.clusters);
   Reader reader(arrays, plan.precision);
   read_input(reader, plan);
   read_layers(reader, plan.layers);

@@ -39,6 +39,8 @@ struct NetworkPlan {
   std::vector<std::string> atoms;
   std::vector<Vocabulary> vocabularies;
   int layers = 1, labels = 0, clusters = 1, tags = 0;
+  int root_label =
+      -1;  // the label of all arcs from the root and of no others; -1: every arc may have every label
   NetworkPrecision precision = NetworkPrecision::float32;
   Instructions instructions = widest_instructions();
 };
@@ -81,6 +83,7 @@ class NeuralNetwork {
   const PackedMatrix& label_dependent() const { return label_dependent_; }  // q_s · r + b_s
   const std::vector<PackedMatrix>& tags() const { return tags_; }
   const ArcStates& states() const { return states_; }
+  int root_label() const { return root_label_; }
   int state_count() const { return states_.labels * states_.clusters; }
 
  private:
@@ -101,6 +104,7 @@ class NeuralNetwork {
   PackedMatrix spaces_, arc_product_, label_product_, label_dependent_;
   std::vector<PackedMatrix> tags_;
   ArcStates states_;
+  int root_label_ = -1;
 };
 
 }  // namespace arcwise

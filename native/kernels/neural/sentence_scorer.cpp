@@ -11,6 +11,19 @@ void SentenceScorer::load(int place, int n, const int32_t* required) {
   arcs_ = batch_->arcs(place, n);
 }
 
+// Moves the states that an arc from h may have to the front of its row, in the order of its set; how many they are. P(label | arc) is
+// the softmax of these alone, so that the rule of the root changes no probability of an arc.
+int SentenceScorer::legal_states(float* row, int h) const {
+  const int root = network_->root_label(), states = network_->state_count(), Z = network_->states().clusters;
+  if (root < 0) return states;
+  if (h == 0) {
+    std::copy_n(row + root * Z, Z, row);
+    return Z;
+  }
+  std::copy(row + (root + 1) * Z, row + states, row + root * Z);
+  return states - Z;
+}
+
 const ArcScores<float>& SentenceScorer::every_state() {
   const size_t stride = batch_->arc_stride();
   const int states = network_->state_count();
@@ -28,30 +41,31 @@ const ArcScores<float>& SentenceScorer::every_state() {
     for (int h = first; h <= (fixed < 0 ? n_ : fixed); ++h) {
       if (!is_allowed(h, m)) continue;
       float* row = rows + (h - first) * batch_->label_stride();
-      network_->loops().log_softmax(row, states, arcs_[h * stride + m]);
-      std::copy_n(row, states, every_.add(h, m, 0));
+      const int legal = legal_states(row, h);
+      network_->loops().log_softmax(row, legal, arcs_[h * stride + m]);
+      std::copy_n(row, legal, every_.add(h, m, set_of(h)));
     }
   }
   return every_;
 }
 
 const ArcScores<float>& SentenceScorer::states_of(const int32_t* heads) {
-  const int states = network_->state_count();
   chosen_.start(network_->states(), n_);
-  if (states == 0) return chosen_;
+  if (network_->state_count() == 0) return chosen_;
   for (int m = 1; m <= n_; ++m) {
     const int h = heads[m - 1];
     float* row = batch_->labels(place_, m, h, 1);
-    network_->loops().log_softmax(row, states, arcs_[h * batch_->arc_stride() + m]);
-    std::copy_n(row, states, chosen_.add(h, m, 0));
+    const int legal = legal_states(row, h);
+    network_->loops().log_softmax(row, legal, arcs_[h * batch_->arc_stride() + m]);
+    std::copy_n(row, legal, chosen_.add(h, m, set_of(h)));
   }
   return chosen_;
 }
 
 // Of log softmax of the labels: T log Σ exp(· / T) over all states, or over the clusters of the best label.
-float SentenceScorer::reduced_number(const float* labels, const DecodeSettings& settings) const {
+float SentenceScorer::reduced_number(const float* labels, int states, const DecodeSettings& settings) const {
   const NetworkLoops& loops = network_->loops();
-  const int states = network_->state_count(), Z = network_->states().clusters;
+  const int Z = network_->states().clusters;
   const float T = static_cast<float>(settings.temperatures.heads);
   if (settings.decoder == Decoder::minimum_risk) return loops.power_sum(labels, states, T);
   const float total = loops.log_sum(labels, states, 1.0f);
@@ -73,11 +87,13 @@ const ArcScores<float>& SentenceScorer::reduced(const DecodeSettings& settings) 
     return reduced_;
   }
   for (int m = 1; m <= n_; ++m) {
-    const float* labels = batch_->labels(place_, m, 0, n_ + 1);
-    for (int h = 0; h <= n_; ++h)
-      if (is_allowed(h, m))
-        *reduced_.add(h, m, 0) =
-            arcs_[h * stride + m] + reduced_number(labels + h * batch_->label_stride(), settings);
+    float* rows = batch_->labels(place_, m, 0, n_ + 1);
+    for (int h = 0; h <= n_; ++h) {
+      if (!is_allowed(h, m)) continue;
+      float* row = rows + h * batch_->label_stride();
+      const int legal = legal_states(row, h);
+      *reduced_.add(h, m, 0) = arcs_[h * stride + m] + reduced_number(row, legal, settings);
+    }
   }
   return reduced_;
 }

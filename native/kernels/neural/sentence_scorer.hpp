@@ -33,7 +33,9 @@ class SentenceScorer {
   bool is_allowed(int h, int m) const {
     return h != m && (!required_ || required_[m - 1] < 0 || required_[m - 1] == h);
   }
-  float reduced_number(const float* labels, const DecodeSettings& settings) const;
+  int set_of(int h) const { return network_->root_label() >= 0 && h == 0 ? 1 : 0; }
+  int legal_states(float* row, int h) const;
+  float reduced_number(const float* labels, int states, const DecodeSettings& settings) const;
 
   const NeuralNetwork* network_;
   NetworkBatch* batch_;

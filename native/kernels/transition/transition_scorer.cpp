@@ -165,6 +165,21 @@ const float* MoveScorer::label_scores(Entry& e, int transition) {
   return out;
 }
 
+// The best label of an arc among those that it may have.
+int MoveScorer::best_label(const Move& move, const float* labels) const {
+  const int root = scorer_.root_label, count = scorer_.labels;
+  auto best_of = [&](int first, int last) {
+    return static_cast<int>(std::max_element(labels + first, labels + last) - labels);
+  };
+  if (root < 0) return best_of(0, count);
+  if (is_root_arc(move)) return root;
+  if (root == 0) return best_of(1, count);
+  const int below = best_of(0, root);
+  if (root + 1 == count) return below;
+  const int above = best_of(root + 1, count);
+  return labels[above] > labels[below] ? above : below;
+}
+
 void MoveScorer::add_candidates(Entry& e, const Move& move, bool all_labels, std::vector<ScoredMove>& moves) {
   const float base = block(e)[move.transition];
   if (arc_index_[move.transition] < 0) {
@@ -174,13 +189,16 @@ void MoveScorer::add_candidates(Entry& e, const Move& move, bool all_labels, std
   const float* labels = label_scores(e, move.transition);
   Move labelled = move;
   if (all_labels) {
+    const int root = scorer_.root_label;
+    const bool from_root = is_root_arc(move);
     for (int l = 0; l < scorer_.labels; ++l) {
+      if (root >= 0 && (l == root) != from_root) continue;
       labelled.label = static_cast<int16_t>(l);
       moves.push_back({labelled, base + labels[l]});
     }
     return;
   }
-  const int best = static_cast<int>(std::max_element(labels, labels + scorer_.labels) - labels);
+  const int best = best_label(move, labels);
   labelled.label = static_cast<int16_t>(best);
   moves.push_back({labelled, base + labels[best]});
 }

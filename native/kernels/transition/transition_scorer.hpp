@@ -32,6 +32,8 @@ struct TransitionScorer {
   Vocabulary vocabulary;
   TransitionTemplates move_templates, label_templates;
   int labels = 1;
+  int root_label =
+      -1;  // the label of all arcs from the root and of no others; -1: every arc may have every label
   int move_bits = 20, label_bits = 16;
   bool distance_in_labels = false;  // D > 1: label templates too are about the distance of the two places
   Table<float> moves, label_rows;
@@ -115,6 +117,11 @@ class MoveScorer {
   void extract_labels(const PairContext& context);
   template <typename OfMove, typename OfLabel>
   void for_each_weight(const TransitionState& state, const Move& move, OfMove of_move, OfLabel of_label);
+  bool is_root_arc(const Move& move) const {
+    const bool left = scorer_.system.transitions[move.transition].kind == MoveKind::left_arc;
+    return (left ? move.right : move.left) == 0;
+  }
+  int best_label(const Move& move, const float* labels) const;
   void add_candidates(Entry& e, const Move& move, bool all_labels, std::vector<ScoredMove>& moves);
   void grow();
 

@@ -73,6 +73,7 @@ class GraphModel(Packable):
             "label_temperature": self.label_temperature,
             "smoothing": self.smoothing,
             "unseen": self.table.unseen,
+            "root_label": self.table.root_label,
             "precision": precision,
             "report": self.report,
             "look_alikes": self.look_alikes.pack(),
@@ -107,6 +108,7 @@ class GraphModel(Packable):
                 reach,
                 novelty=None if novelty is None else np.array(novelty),
                 unseen=float(header.get("unseen", native.ArcTable.UNTOLD)),
+                root_label=int(header.get("root_label", -1)),  # models before 0.4 have no such rule
             )
             return cls(
                 config,

@@ -18,6 +18,7 @@ from arcwise.graph.config import GraphConfig
 from arcwise.graph.model import GraphModel
 from arcwise.graph.parts import LearnerSource, trainer_of
 from arcwise.graph.table import Alphabets, arc_data, learn_alphabets, make_table, word_counts
+from arcwise.inference.labels import only_root_label
 from arcwise.learning.folds import (
     Development,
     Folds,
@@ -160,7 +161,12 @@ class GraphLearner:
         ):
             prepared = _completed(train, prepared, config, threads, progress)
         data = arc_data(table, train, alphabets, config.tag, prepared.heads, prepared.labels)
-        table.learn_classes(data, restricted=config.restrict_labels, enough=config.filter_after)
+        table.learn_classes(
+            data,
+            restricted=config.restrict_labels,
+            enough=config.filter_after,
+            root_label=only_root_label(data.heads, data.labels),
+        )
         if distilled is not None and config.trainer_kind.learns_distributions:
             taught = distilled.targets(prepared.heads, data.labels, alphabets.labels)
             data.set_taught(

@@ -99,6 +99,25 @@ def _labellings(of_arcs: Floats) -> Iterator[tuple[float, tuple[int, ...]]]:
                 heapq.heappush(heap, (raised, (*ranks[:m], rank, *ranks[m + 1 :]), m))
 
 
+def only_root_label(heads: npt.NDArray[np.integer[Any]], labels: npt.NDArray[np.integer[Any]]) -> int:
+    """Return the code of the label that all arcs from the root have and no other arc, -1 if there is none.
+
+    A parser trained on such trees gives that label to arcs from the root and to no others. Unknown heads and
+    labels are -1.
+
+    >>> only_root_label(np.array([2, 0, 2, 0]), np.array([1, 4, 3, 4])), only_root_label(
+    ...     np.array([2, 0, 2, 0]), np.array([1, 4, 4, 4]))
+    (4, -1)
+    """
+    known = labels >= 0
+    of_root = np.unique(labels[known & (heads == 0)])
+    of_others = np.unique(labels[known & (heads > 0)])
+    # Trees of single words have no other labels; nothing is known of other arcs then.
+    if len(of_root) != 1 or not len(of_others) or of_root[0] in of_others:
+        return -1
+    return int(of_root[0])
+
+
 def codes_of(values: Iterable[str], names: Iterable[str]) -> npt.NDArray[np.int32]:
     """Return the index of each value among ``names``, -1 if it is not there."""
     codes = {name: code for code, name in enumerate(names)}

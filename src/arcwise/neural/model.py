@@ -49,6 +49,8 @@ class NeuralModel(Packable):
     """The transformer encoder, if there is one."""
     look_alikes: LookAlikes = field(default_factory=LookAlikes)
     """Character substitutions applied before reading words."""
+    root_label: int = -1
+    """The label of all arcs from the root and of no others, as in the training data; -1 if there is none."""
 
     @property
     def summary(self) -> str:
@@ -86,6 +88,7 @@ class NeuralModel(Packable):
                 clusters=shape.clusters,
                 tags=len(shape.tags),
                 precision="int8" if self.is_8_bit else "float32",
+                root_label=self.root_label,
             )
             for member in self.members
         ]
@@ -97,6 +100,7 @@ class NeuralModel(Packable):
             "config": to_dict(self.config),
             "atoms": self.inputs.atoms,
             "labels": self.labels,
+            "root_label": self.root_label,
             "tags": asdict(self.tags),
             "members": len(self.members),
             "decoding": asdict(self.decoding),
@@ -139,6 +143,7 @@ class NeuralModel(Packable):
                 read_report(packed),
                 transformer,
                 LookAlikes.unpack(header.get("look_alikes")),  # models of 0.1 have none
+                _root_label(header, labels),
             )
         except ModelError:
             raise
@@ -216,6 +221,13 @@ def _tempered(member: Mapping[str, npt.NDArray[Any]], temperatures: Temperatures
             if name.startswith(start) and temperature != 1 and values.dtype != np.int8:
                 arrays[name] = (values / np.float32(temperature)).astype(np.float32)
     return arrays
+
+
+def _root_label(header: Mapping[str, Any], labels: tuple[str, ...]) -> int:
+    code = int(header.get("root_label", -1))  # models before 0.4 have no such rule
+    if not -1 <= code < len(labels) or (code >= 0 and len(labels) < 2):
+        raise ValueError(f"root_label: found {code}, expected -1 or one of {len(labels)} labels")
+    return code
 
 
 def _members(header: Mapping[str, Any]) -> int:

@@ -15,7 +15,7 @@ from arcwise.distillation import Distillation, DistillationData, distillation_da
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError
 from arcwise.evaluation.attachment import GoldTrees
-from arcwise.inference.labels import codes_of
+from arcwise.inference.labels import codes_of, only_root_label
 from arcwise.learning.cross_validation import FoldScores, FoldTask, cross_validate, fold_tasks
 from arcwise.learning.folds import (
     Development,
@@ -148,6 +148,13 @@ class NeuralLearner:
         return learner
 
     @property
+    def root_label(self) -> int:
+        """The label of all arcs from the root and of no others in the training data, -1 if there is none."""
+        if not self.labels:
+            return -1
+        return only_root_label(self.prepared.heads, codes_of(self.prepared.labels, self.labels))
+
+    @property
     def shape(self) -> NetworkShape:
         """Sizes of the networks."""
         return network_shape(self.config, self.inputs, self.labels, self.tags, self.transformer)
@@ -227,6 +234,7 @@ class NeuralLearner:
             decoding,
             report=report,
             transformer=self.transformer,
+            root_label=self.root_label,
         )
         return model, best
 

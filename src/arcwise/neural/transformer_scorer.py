@@ -18,7 +18,7 @@ from arcwise.neural.batch import Batch
 from arcwise.neural.config import check_device
 from arcwise.neural.data import Data
 from arcwise.neural.model import NeuralModel, dequantised
-from arcwise.neural.network import Network
+from arcwise.neural.network import Hidden, Network
 from arcwise.neural.scorer import most_confident
 from arcwise.neural.transformer_encoder import TransformerEncoder
 from arcwise.parsing.parses import Codes
@@ -111,29 +111,60 @@ class TransformerScorer:
             hidden = network.hidden(data.rows[batch.positions], batch)
             scores = network.arcs(hidden)[..., None] / temperatures.heads
             if self.labels:
-                by_label = network.all_label_scores(hidden)
-                if temperatures.labels != 1:
-                    by_label = (by_label / temperatures.labels).log_softmax(-1)
-                scores = scores + by_label
+                scores = scores + self._label_scores(network, hidden)
             for place, sentence in enumerate(sentences.tolist()):
                 side = int(data.lengths[sentence]) + 1
-                values[sentence] = _arc_values(scores[place, :side, :side])
+                values[sentence] = _arc_values(scores[place, :side, :side], *self._state_counts)
         return self._score_batch(data, values)
 
     def _score_batch(self, data: Data, values: list[Any]) -> native.ScoreBatch:
-        shape = self._model.shape
-        labels, states = len(self.labels), max(shape.states, 1)
-        arc_numbers = [_arc_numbers(int(n)) for n in data.lengths]
+        labels, rule = len(self.labels), self._model.root_label
+        of_root, of_others = self._state_counts
+        starts, from_root = [], []
+        for n in data.lengths.tolist():
+            numbers = _arc_numbers(n)
+            offsets = np.where(numbers < n, numbers * of_root, n * of_root + (numbers - n) * of_others)
+            starts.append(np.where(numbers >= 0, offsets, -1))
+            from_root.append((numbers < n) & (rule >= 0))
         return native.ScoreBatch.of_parts(
             labels,
-            shape.clusters if labels else 1,
-            np.array([0, labels], np.uint32),
-            np.arange(labels, dtype=np.uint16),
+            self._model.shape.clusters if labels else 1,
+            np.array([0, labels] if rule < 0 else [0, labels - 1, labels], np.uint32),
+            self._label_order.astype(np.uint16),
             data.lengths.astype(np.int32),
-            _joined([np.where(numbers >= 0, numbers * states, -1) for numbers in arc_numbers], np.int32),
-            np.zeros(sum(map(len, arc_numbers)), np.int32),
+            _joined(starts, np.int32),
+            _joined(from_root, np.int32),
             _joined(values, np.float64),
         )
+
+    @property
+    def _state_counts(self) -> tuple[int, int]:
+        """The number of states of an arc from the root, and of another arc."""
+        shape = self._model.shape
+        states = max(shape.states, 1)
+        return (states, states) if self._model.root_label < 0 else (shape.clusters, states - shape.clusters)
+
+    @property
+    def _label_order(self) -> npt.NDArray[np.int64]:
+        """The labels in the order of the scores: that of the root last, if it has one of its own."""
+        order = np.arange(len(self.labels))
+        rule = self._model.root_label
+        return order if rule < 0 else np.append(np.delete(order, rule), rule)
+
+    def _label_scores(self, network: Network, hidden: Hidden) -> Tensor:
+        """log P(label | arc) of all arcs, (B, T, T, S), at the model's temperature.
+
+        With a label for the root alone P is normalised over the labels that an arc may have: of the states of
+        an arc from the root only the last ones count, of another arc the others.
+        """
+        by_label = network.all_label_scores(hidden)
+        temperature, clusters = self._model.temperatures.labels, self._model.shape.clusters
+        if self._model.root_label >= 0:
+            by_label = by_label.unflatten(-1, (-1, clusters))[..., torch.from_numpy(self._label_order), :]
+            others, root = by_label[..., :-1, :].flatten(-2), by_label[..., -1, :]
+            parts = [(part / temperature).log_softmax(-1) for part in (others, root)]
+            return torch.cat(parts, -1)
+        return by_label if temperature == 1 else (by_label / temperature).log_softmax(-1)
 
     @torch.no_grad()
     def _tags(self, network: Network, data: Data, threads: int) -> list[tuple[Codes, Floats]]:
@@ -152,12 +183,17 @@ class TransformerScorer:
         return [(tag_codes[is_word], probability[is_word]) for tag_codes, probability in by_tag]
 
 
-def _arc_values(scores: Tensor) -> npt.NDArray[np.float64]:
-    """Flatten (n+1, n+1, states) to the scores of the possible arcs: no self-loops, none into the root."""
+def _arc_values(scores: Tensor, of_root: int, of_others: int) -> npt.NDArray[np.float64]:
+    """Flatten (n+1, n+1, states) to the scores of the possible arcs: no self-loops, none into the root.
+
+    Of arcs from the root, which come first, the last ``of_root`` states count, of others the first
+    ``of_others``.
+    """
     side = scores.shape[0]
     places = torch.arange(side, device=scores.device)
-    possible = (places[:, None] != places) & (places > 0)
-    return scores[possible].flatten().cpu().numpy().astype(np.float64)
+    arcs = scores[(places[:, None] != places) & (places > 0)]
+    values = arcs[: side - 1, arcs.shape[1] - of_root :], arcs[side - 1 :, :of_others]
+    return torch.cat([part.flatten() for part in values]).cpu().numpy().astype(np.float64)
 
 
 def _arc_numbers(n: int) -> npt.NDArray[np.int64]:

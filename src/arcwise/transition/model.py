@@ -32,9 +32,17 @@ Weights = npt.NDArray[np.float32]
 
 
 def make_scorer(
-    config: TransitionConfig, system: TransitionSystem, labels: int, vocabulary: native.Vocabulary
+    config: TransitionConfig,
+    system: TransitionSystem,
+    labels: int,
+    vocabulary: native.Vocabulary,
+    *,
+    root_label: int = -1,
 ) -> native.TransitionScorer:
-    """A native scorer without weights."""
+    """A native scorer without weights.
+
+    ``root_label``: the label of all arcs from the root and of no others; -1: none.
+    """
     moves = resolve_names(config.move_templates, word=config.word, tag=config.tag)
     label = resolve_names(config.label_templates, word=config.word, tag=config.tag)
     atoms = atoms_in([*moves, *label], word=config.word, tag=config.tag)
@@ -51,6 +59,7 @@ def make_scorer(
             move_bits=config.move_bits,
             label_bits=config.label_bits,
             distance_in_labels=config.distance_in_labels,
+            root_label=root_label,
         )
     except ValueError as error:
         raise InputError(f"templates: {error}") from error
@@ -71,6 +80,8 @@ class TransitionModel(Packable):
     report: Mapping[str, Any] = field(default_factory=dict)
     look_alikes: LookAlikes = field(default_factory=LookAlikes)
     """Character substitutions applied to words before feature extraction."""
+    root_label: int = -1
+    """The label of all arcs from the root and of no others, as in the training data; -1 if there is none."""
 
     @property
     def summary(self) -> str:
@@ -91,7 +102,7 @@ class TransitionModel(Packable):
         **others: Any,
     ) -> TransitionModel:
         """The model with its native scorer."""
-        scorer = make_scorer(config, system, len(labels), vocabulary)
+        scorer = make_scorer(config, system, len(labels), vocabulary, root_label=others.get("root_label", -1))
         if len(weights) != scorer.weight_count:
             raise ModelError(f"weights: found {len(weights)}, expected {scorer.weight_count}")
         scorer.set_weights(np.ascontiguousarray(weights, np.float32))
@@ -105,6 +116,7 @@ class TransitionModel(Packable):
             "system": self.system.as_dict(),
             "left_periphery": "leftmost active",
             "labels": self.labels,
+            "root_label": self.root_label,
             "temperature": self.temperature,
             "precision": precision,
             "report": self.report,
@@ -137,6 +149,7 @@ class TransitionModel(Packable):
                 temperature=float(header["temperature"]),
                 report=read_report(packed),
                 look_alikes=LookAlikes.unpack(header.get("look_alikes")),  # models of 0.1 have none
+                root_label=int(header.get("root_label", -1)),  # models before 0.4 have no such rule
             )
         except (KeyError, TypeError, ValueError, InputError) as error:
             raise ModelError(f"{packed.path}: damaged transition model ({error})") from error

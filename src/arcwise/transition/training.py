@@ -17,6 +17,7 @@ from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError
 from arcwise.evaluation.attachment import GoldTrees
 from arcwise.features.atoms import token_atoms
+from arcwise.inference.labels import only_root_label
 from arcwise.learning.cross_validation import FoldScores, FoldTask, cross_validate, fold_tasks
 from arcwise.learning.folds import (
     Development,
@@ -177,6 +178,8 @@ class TreeLearner:
     prepared: DerivableTrees
     scorer: native.TransitionScorer
     data: native.TransitionData
+    root_label: int
+    """The label of all arcs from the root and of no others, -1 if there is none."""
 
     @classmethod
     def of(
@@ -194,15 +197,18 @@ class TreeLearner:
         prepared = derivable_trees(
             train, system, single_root=config.single_root, unreachable=config.unreachable, threads=threads
         )
-        scorer = make_scorer(config, system, len(labels), vocabulary)
+        gold_labels = _gold_labels(train, labels)
+        root_label = only_root_label(train.heads, gold_labels) if labels else -1
+        gold_labels = _labels_of_moved_roots(train.heads, prepared.heads, gold_labels, root_label)
+        scorer = make_scorer(config, system, len(labels), vocabulary, root_label=root_label)
         data = native.TransitionData(scorer, *train.fields)
-        data.set_gold(prepared.heads, _gold_labels(train, labels))
+        data.set_gold(prepared.heads, gold_labels)
         if distilled is not None:
-            taught = distilled.targets(prepared.heads, _gold_labels(train, labels), labels).prune(MIN_TARGET)
+            taught = distilled.targets(prepared.heads, gold_labels, labels).prune(MIN_TARGET)
             data.set_taught(
                 taught.starts, taught.heads, taught.labels, taught.probabilities, distilled.weights
             )
-        return cls(config, labels, vocabulary, prepared, scorer, data)
+        return cls(config, labels, vocabulary, prepared, scorer, data, root_label)
 
     def trainer(self) -> TransitionTrainer:
         """A new trainer."""
@@ -251,12 +257,16 @@ def _train_trees(
             epochs=config.epochs,
             patience=config.patience,
             seed=config.seed,
-            evaluate=None if dev is None else _evaluator(config, system, labels, vocabulary, dev, threads),
+            evaluate=None
+            if dev is None
+            else _evaluator(config, system, labels, vocabulary, dev, threads, learner.root_label),
             progress=progress,
         )
     assert best.weights is not None
     report = training_report(train, dev, prepared.notes, best) | distillation_report(distilled)
-    return TransitionModel.build(config, system, labels, vocabulary, best.weights, report=report)
+    return TransitionModel.build(
+        config, system, labels, vocabulary, best.weights, report=report, root_label=learner.root_label
+    )
 
 
 def _cross_validated(
@@ -328,6 +338,25 @@ def _gold_labels(treebank: Treebank, labels: Sequence[str]) -> npt.NDArray[np.in
     return label_codes(treebank, labels) if labels else np.zeros(treebank.word_count, np.int32)
 
 
+def _labels_of_moved_roots(
+    original: npt.NDArray[np.int32],
+    prepared: npt.NDArray[np.int32],
+    labels: npt.NDArray[np.int32],
+    root_label: int,
+) -> npt.NDArray[np.int32]:
+    """Labels that keep the rule of the root where preparing a tree moved a root or made another one.
+
+    A move needs some label there: that of the root, or the most frequent other one.
+    """
+    if root_label < 0:
+        return labels
+    labels = labels.copy()
+    labels[(original != 0) & (prepared == 0)] = root_label
+    others = labels[(labels >= 0) & (labels != root_label)]
+    labels[(original == 0) & (prepared != 0)] = np.bincount(others).argmax()
+    return labels
+
+
 def _evaluator(
     config: TransitionConfig,
     system: TransitionSystem,
@@ -335,12 +364,13 @@ def _evaluator(
     vocabulary: native.Vocabulary,
     dev: Treebank,
     threads: int,
+    root_label: int,
 ) -> Callable[[Weights], DevScore]:
     """A function that scores weights on the development data."""
     if not (dev.heads >= 0).any():
         raise InputError(f"{dev.source}: has no heads, expected gold trees")
     # A scorer of its own: evaluation sets averaged weights, and the trainer's must keep the current ones.
-    scorer = make_scorer(config, system, len(labels), vocabulary)
+    scorer = make_scorer(config, system, len(labels), vocabulary, root_label=root_label)
     data = native.TransitionData(scorer, *dev.fields)
     gold = GoldTrees.of(dev, labels)
 
