@@ -140,19 +140,22 @@ def test_epoch_and_temperatures_are_those_of_parsers_trained_by_hand() -> None:
 
 
 def test_confidences_from_folds_are_honest_and_those_without_are_not() -> None:
-    """What a parser says of new sentences, trained on 60 of the same kind, of which 30 % cannot be known."""
-    train, new = noisy(60, 3), noisy(400, 4)
+    """What a parser says of new sentences, trained on 60 of the same kind, of which 30 % cannot be known:
+    the mean over four draws."""
     config = GraphConfig(epochs=5, **BITS)
 
-    def error(parser: GraphParser) -> float:
+    def error(parser: GraphParser, new: Treebank) -> float:
         parses = parser.parses(new, options=ParseOptions(confidence=True))
         assert parses.probabilities is not None
         return calibration(parses.probabilities.head, parses.heads == new.heads).error
 
-    folded = error(GraphParser.train(train, "5fold", config=config))
-    same = error(GraphParser.train(train, train, config=config))
-    assert folded < 0.08
-    assert folded < same
+    folded, same = [], []
+    for seed in (3, 5, 7, 9):
+        train, new = noisy(60, seed), noisy(400, seed + 1)
+        folded.append(error(GraphParser.train(train, "5fold", config=config), new))
+        same.append(error(GraphParser.train(train, train, config=config), new))
+    assert max(folded) < 0.08
+    assert np.mean(folded) < np.mean(same)
 
 
 @pytest.mark.parametrize("trainer", ["log-linear", "latent", "perceptron"])

@@ -50,14 +50,15 @@ def test_a_decision_is_a_constraint_and_told_as_the_reason(thinking: Served) -> 
 
 def test_accepting_a_word_those_above_a_threshold_and_all(thinking: Served) -> None:
     proposed = thinking.sentence(2)["thoughts"]["words"]
-    after = thinking.post("/api/sentence/2/accept", {"words": ["1"]}).json()
-    assert row(after, "1")["head"] == str(proposed["1"]["head"])
-    assert row(after, "1")["deprel"] == proposed["1"]["label"]
-    assert (row(after, "1")["state"], row(after, "2")["state"]) == ("decided", "open")
-    left = thinking.sentence(2)["thoughts"]["words"]["2"]["label_probability"]
+    after = thinking.post("/api/sentence/2/accept", {"words": ["2"]}).json()
+    assert row(after, "2")["head"] == str(proposed["2"]["head"])
+    assert row(after, "2")["deprel"] == proposed["2"]["label"]
+    assert (row(after, "2")["state"], row(after, "1")["state"]) == ("decided", "open")
+    left = thinking.sentence(2)["thoughts"]["words"]["1"]["label_probability"]
+    assert left < 1
     unsure = thinking.post("/api/sentence/2/accept", {"threshold": (left + 1) / 2}).json()
-    assert row(unsure, "2")["state"] == "open"
-    assert row(thinking.post("/api/sentence/2/accept", {"threshold": left}).json(), "2")["state"] == "decided"
+    assert row(unsure, "1")["state"] == "open"
+    assert row(thinking.post("/api/sentence/2/accept", {"threshold": left}).json(), "1")["state"] == "decided"
     thinking.post("/api/undo")
     done = thinking.post("/api/sentence/2/accept", {"version": thinking.sentence(2)["version"]}).json()
     assert [r["state"] for r in done["rows"]] == ["decided", "decided"]

@@ -27,7 +27,11 @@ class SparseTrees:
     trees: Tensor | Trees
     """(K, …, N+1); heads -1 where a sentence has fewer than K trees."""
     weights: Tensor
-    """(K, …): at least 0, with sum 1; with gradient."""
+    """(K, …): at least 0, with sum 1; with gradient, as long as the same trees have weight.
+
+    Marginals are unique. Trees and weights need not be: two pairs of trees that exchange arcs can have the same
+    mean.
+    """
 
 
 def sparse_map(scores: ScoreTensors, max_steps: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
