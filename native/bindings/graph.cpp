@@ -369,16 +369,17 @@ void bind_loss_trainer(nb::module_& m) {
 
 void bind_exponentiated_gradient(nb::module_& m) {
   using Trainer = ExponentiatedGradientTrainer;
-  nb::class_<Trainer>(m, "ExponentiatedGradientTrainer", "Max-margin training by exponentiated gradient.")
+  nb::class_<Trainer>(m, "ExponentiatedGradientTrainer",
+                      "Max-margin or log-linear training by exponentiated gradient.")
       .def(
           "__init__",
           [](Trainer* self, const ArcTable& table, const ArcData& data, bool projective, bool single_root,
-             double C, double beta, int violators) {
+             double C, double beta, int violators, bool log_linear) {
             nb::gil_scoped_release release;
-            new (self) Trainer(table, data, {{projective, single_root}, C, beta, violators});
+            new (self) Trainer(table, data, {{projective, single_root}, C, beta, violators, log_linear});
           },
           "table"_a, "data"_a, nb::kw_only(), "projective"_a, "single_root"_a, "C"_a, "beta"_a,
-          "violators"_a = 3, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+          "violators"_a = 3, "log_linear"_a = false, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def(
           "run",
           [](Trainer& self, Array<int64_t> sentences) {
@@ -386,7 +387,7 @@ void bind_exponentiated_gradient(nb::module_& m) {
             nb::gil_scoped_release release;
             return self.run(sentences.data(), sentences.shape(0));
           },
-          "sentences"_a, "One visit to each of the sentences; C times their expected costs after it.")
+          "sentences"_a, "One visit to each of the sentences; their terms of the dual after it.")
       .def_prop_ro("dual", &Trainer::dual)
       .def_prop_ro("mean_step", &Trainer::mean_step)
       .def_prop_ro("skipped", &Trainer::skipped, "sentences left out: their heads are no tree of the class")

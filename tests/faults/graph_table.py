@@ -143,6 +143,11 @@ MOVES = (
     DUAL_TESTS
     + "test_moves_go_from_the_worst_part_to_the_worst_violator_as_far_as_the_dual_rises[3.0-9.0-True-False-True]"
 )
+LOG_LINEAR_TESTS = "tests/graph/test_log_linear_dual.py::"
+LOG_LINEAR = (
+    LOG_LINEAR_TESTS + "test_every_step_moves_scores_towards_those_of_the_weights[0.3-2.0-True-True-True]"
+)
+LOG_LINEAR_OPTIMUM = LOG_LINEAR_TESTS + "test_it_reaches_the_optimum_of_the_batch_solver[5.0-True-True-True]"
 NO_TREE = DUAL_TESTS + "test_sentences_that_are_no_trees_of_the_class_are_left_out_and_counted"
 
 DUAL_FAULTS = [
@@ -153,11 +158,11 @@ DUAL_FAULTS = [
     Fault("old marginals kept", DUAL, "mu[i] += change_[i];", "", DUAL_STEP),
     Fault("every dual step taken", DUAL, "top >= 0.5", "true", TAKEN_BACK),
     Fault("w not taken back", DUAL, "add_features(options_.C);", "", TAKEN_BACK),
-    Fault("one length of step for all", DUAL, "std::min(mixture.step * std::min(top, LENGTHEN), LONGEST)", "mixture.step", DUAL_STEP),
+    Fault("one length of step for all", DUAL, "std::min(mixture.step * std::min(top, LENGTHEN), longest_)", "mixture.step", DUAL_STEP),
     Fault("steps never shorter", DUAL, "std::max(top, SHORTEN)", "1.0", TAKEN_BACK),
-    Fault("steps of any length", DUAL, "std::min(mixture.step * std::min(top, LENGTHEN), LONGEST)", "mixture.step * std::min(top, LENGTHEN)", DUAL_TESTS + "test_steps_grow_up_to_a_bound[True-True-True]"),
+    Fault("steps of any length", DUAL, "std::min(mixture.step * std::min(top, LENGTHEN), longest_)", "mixture.step * std::min(top, LENGTHEN)", DUAL_TESTS + "test_steps_grow_up_to_a_bound[True-True-True]"),
     Fault("eta without C", DUAL, "sum / (options_.C * static_cast<double>(mixtures_.size()))", "sum / static_cast<double>(mixtures_.size())", DUAL_STEP),
-    Fault("a step that moves nothing is not taken", DUAL, "mixture.step = std::min(mixture.step * LENGTHEN, LONGEST);\n      return;", "std::copy(old_theta_.begin(), old_theta_.end(), theta);\n      return;", DUAL_TESTS + "test_a_start_too_sure_of_gold_is_left_by_the_steps_alone"),
+    Fault("a step that moves nothing is not taken", DUAL, "mixture.step = std::min(mixture.step * LENGTHEN, longest_);\n      return take_change(mixture);", "std::copy(old_theta_.begin(), old_theta_.end(), theta);\n      return;", DUAL_TESTS + "test_a_start_too_sure_of_gold_is_left_by_the_steps_alone"),
     Fault("marginals that do not add up", DUAL, "change_[likeliest_[m]] = rest_[m];", "", START),
     Fault("no violator", DUAL, "found < options_.violators", "false", MOVES),
     Fault("moves from the smooth part alone", DUAL, "tree.share > 0 && tree.gain < lowest", "false", MOVES),
@@ -169,9 +174,18 @@ DUAL_FAULTS = [
     Fault("the trees of a mixture left out of its marginals", DUAL, "for (const Part& tree : mixture.trees) add_tree(after_, tree, tree.share);", "", MOVES),
     Fault("unknown labels count as gold", DUAL, "(table_.states.labels > 0 && gold_.labels[m] < 0)", "false", DUAL_TESTS + "test_whole_trees_are_needed"),
     Fault("sentences that are no trees not counted", DUAL, "++skipped_;", "", NO_TREE),
-    Fault("primal without costs", DUAL, "slacks += tree.gain;", "slacks += tree.gain - tree.cost;", PRIMAL),
-    Fault("primal with the whole norm", DUAL, "squared_norm() / 2 + options_.C * slacks", "squared_norm() + options_.C * slacks", PRIMAL),
-    Fault("primal with gold arcs of any label", DUAL, "if (costs_[i] == 0) slacks -= gains_[i];", "slacks -= gains_[i];", PRIMAL),
+    Fault("primal without costs", DUAL, "options_.log_linear ? surprisal() : worst_violator().gain - gold_gain()", "options_.log_linear ? surprisal() : worst_violator().gain - worst_violator().cost - gold_gain()", PRIMAL),
+    Fault("primal with the whole norm", DUAL, "squared_norm() / 2 + options_.C * losses", "squared_norm() + options_.C * losses", PRIMAL),
+    Fault("primal with gold arcs of any label", DUAL, "if (costs_[i] == 0) gain += gains_[i];", "gain += gains_[i];", PRIMAL),
+    Fault("entropy is the log partition", DUAL, "entropy_ -= std::inner_product(after_.begin(), after_.end(), given_.values.begin(), 0.0);", "", LOG_LINEAR),
+    Fault("costs in the dual of a log-linear model", DUAL, "options_.log_linear ? entropy_ : cost", "cost", LOG_LINEAR),
+    Fault("log-linear steps without theta", DUAL, "gains_[i] = scores_.values[i] - theta[i];", "gains_[i] = scores_.values[i];", LOG_LINEAR),
+    Fault("the entropy of a log-linear step ignored", DUAL, "curvature += 2 * mixture.step * slope;", "", LOG_LINEAR),
+    Fault("half the entropy of a log-linear step", DUAL, "curvature += 2 * mixture.step * slope;", "curvature += mixture.step * slope;", LOG_LINEAR),
+    Fault("log-linear steps beyond the scores of w", DUAL, "options.log_linear ? 1 : LONGEST", "LONGEST", LOG_LINEAR_TESTS + "test_a_step_ends_at_the_scores_of_the_weights_at_most"),
+    Fault("violators in a log-linear dual", DUAL, "options.log_linear && options.violators != 0", "false", LOG_LINEAR_TESTS + "test_violators_have_no_place_in_a_log_linear_dual"),
+    Fault("the primal of max-margin training", DUAL, "options_.log_linear ? surprisal() : worst_violator().gain - gold_gain()", "worst_violator().gain - gold_gain()", LOG_LINEAR_OPTIMUM),
+    Fault("the log-linear primal without its gold trees", DUAL, "inference_.log_partition(arcs_.data(), scores_.n, options_.trees) - gold_gain()", "inference_.log_partition(arcs_.data(), scores_.n, options_.trees)", LOG_LINEAR_OPTIMUM),
     Fault("dual with the whole norm", DUAL, "sum - squared_norm() / 2", "sum - squared_norm()", DUAL_STEP),
 ]  # fmt: skip
 

@@ -270,7 +270,7 @@ def likelihood_trainer(
 
 
 def dual_trainer(
-    case: Small, *, C: float, beta: float = 9.0, violators: int = 3
+    case: Small, *, C: float, beta: float = 9.0, violators: int = 3, log_linear: bool = False
 ) -> native.ExponentiatedGradientTrainer:
     """Exponentiated gradient over the trees of the configuration; without violators the paper's steps
     alone."""
@@ -281,7 +281,8 @@ def dual_trainer(
         single_root=case.config.single_root,
         C=C,
         beta=beta,
-        violators=violators,
+        violators=0 if log_linear else violators,
+        log_linear=log_linear,
     )
 
 
@@ -304,7 +305,7 @@ def climb(
 
 
 def raise_dual(case: Small, trainer: native.ExponentiatedGradientTrainer, sentences: Sequence[int]) -> float:
-    """One pass of exponentiated gradient: C times the expected cost of these sentences."""
+    """One pass of exponentiated gradient: the terms of these sentences in the dual."""
     return trainer.run(sentences=np.array(sentences, np.int64))
 
 

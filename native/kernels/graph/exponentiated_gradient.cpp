@@ -10,10 +10,11 @@
 namespace arcwise {
 
 namespace {
-constexpr double NEGLIGIBLE = 1e-10;  // w does not follow a smaller change of C times a marginal
-constexpr int ATTEMPTS = 30;          // to find a step that does not lower the dual
-constexpr double SHORTEN = 0.1, LENGTHEN = 2, LONGEST = 16;  // factors from one η to the next; most of η C
-constexpr double LEAST = 1e-12;                              // gains that differ by less are the same
+constexpr double NEGLIGIBLE = 1e-10;           // w does not follow a smaller change of C times a marginal
+constexpr int ATTEMPTS = 30;                   // to find a step that does not lower the dual
+constexpr double SHORTEN = 0.1, LENGTHEN = 2;  // factors from one η to the next
+constexpr double LONGEST = 16;                 // most of η C; of a log-linear step 1, which ends at θ = w·f
+constexpr double LEAST = 1e-12;                // gains that differ by less are the same
 constexpr double ENOUGH = 0.1;  // trees are balanced when they differ by this part of what they differed by
 constexpr int MOVES = 10;       // of shares, for one violator
 constexpr double SMALLEST = 1e-8;  // a smaller smooth part is given up
@@ -25,7 +26,14 @@ double top_of_the_way(double slope, double curvature) { return curvature > slope
 
 ExponentiatedGradientTrainer::ExponentiatedGradientTrainer(const ArcTable& table, const ArcData& data,
                                                            const ExponentiatedGradientOptions& options)
-    : table_(table), data_(data), options_(options), weights_(table.cells(), 0), mixtures_(data.sentences()) {
+    : table_(table),
+      data_(data),
+      options_(options),
+      longest_(options.log_linear ? 1 : LONGEST),
+      weights_(table.cells(), 0),
+      mixtures_(data.sentences()) {
+  if (options.log_linear && options.violators != 0)
+    throw std::invalid_argument("log-linear exponentiated gradient has no violators");
   for (size_t s = 0; s < data.sentences(); ++s) start(s);
 }
 
@@ -79,13 +87,14 @@ void ExponentiatedGradientTrainer::score() {
   });
 }
 
-// after_: the probability of every state under the mixture.
+// after_: the probability of every state under the mixture; entropy_: that of the smooth part.
 void ExponentiatedGradientTrainer::marginals(const Mixture& mixture) {
   given_.n = scores_.n;
   given_.states = scores_.states;
   given_.arcs = scores_.arcs;
   given_.values.assign(&theta_[mixture.first], &theta_[mixture.first] + costs_.size());
-  state_marginals(given_, options_.trees, inference_, arcs_, arc_marginals_, after_);
+  entropy_ = state_marginals(given_, options_.trees, inference_, arcs_, arc_marginals_, after_);
+  entropy_ -= std::inner_product(after_.begin(), after_.end(), given_.values.begin(), 0.0);
   if (mixture.trees.empty()) return;
   for (double& p : after_) p *= mixture.smooth;
   for (const Part& tree : mixture.trees) add_tree(after_, tree, tree.share);
@@ -130,7 +139,7 @@ void ExponentiatedGradientTrainer::take_change(Mixture& mixture) {
     mu[i] += change_[i];
     cost += mu[i] * costs_[i];
   }
-  mixture.expected_cost = options_.C * cost;
+  mixture.term = options_.C * (options_.log_linear ? entropy_ : cost);
 }
 
 // w += factor Σ change_ f, over the arcs of the present sentence; by how much |w|² rises.
@@ -158,14 +167,14 @@ double ExponentiatedGradientTrainer::add_features(double factor) {
 }
 
 double ExponentiatedGradientTrainer::run(const int64_t* sentences, size_t count) {
-  double expected_costs = 0;
+  double terms = 0;
   for (size_t i = 0; i < count; ++i) {
     const size_t s = static_cast<size_t>(sentences[i]);
     prepare(s);
     if (has_gold_tree()) visit(mixtures_[s]);
-    expected_costs += mixtures_[s].expected_cost;
+    terms += mixtures_[s].term;
   }
-  return expected_costs;
+  return terms;
 }
 
 // A step of the smooth part, then moves of shares to some violators, each with the scores of its own moment.
@@ -177,30 +186,34 @@ void ExponentiatedGradientTrainer::visit(Mixture& mixture) {
   }
 }
 
-// θ' = θ + η C (cost + w·f), w' = w + C Σ (μ - μ') f.
+// θ' = θ + η C gain, w' = w + C Σ (μ - μ') f, where the gain of a state is cost + w·f, or w·f - θ if log-linear.
 //
-// On the straight line from w to w' the dual is a parabola. Its slope at w and its curvature tell where its
-// top is: the next η is as much longer or shorter. A step that would lower the dual is taken back and tried
-// again.
+// On the straight line from w to w' the max-margin dual is a parabola. Its slope at w and its curvature tell where
+// its top is: the next η is as much longer or shorter. A step that would lower the dual is taken back and tried
+// again. The log-linear dual rises by slope - ½|w' - w|² - C KL(P' || P). This divergence and its reverse have the sum
+// Σ (μ' - μ)(θ' - θ) = η slope, so that a parabola with the curvature |w' - w|² + 2 η C slope is a lower bound at w'
+// which no small difference of large entropies disturbs.
 void ExponentiatedGradientTrainer::raise_smooth_part(Mixture& mixture) {
   double* theta = &theta_[mixture.first];
   old_theta_.assign(theta, theta + gains_.size());
+  for (size_t i = 0; options_.log_linear && i < gains_.size(); ++i) gains_[i] = scores_.values[i] - theta[i];
   for (int attempt = 0; attempt < ATTEMPTS; ++attempt) {
     for (size_t i = 0; i < gains_.size(); ++i) theta[i] = old_theta_[i] + mixture.step * gains_[i];
     marginals(mixture);
     if (!find_change(&mu_[mixture.first])) {
-      mixture.step = std::min(mixture.step * LENGTHEN, LONGEST);
-      return;
+      mixture.step = std::min(mixture.step * LENGTHEN, longest_);
+      return take_change(mixture);
     }
     double slope = 0, along = 0;
     for (size_t i = 0; i < gains_.size(); ++i) {
       slope += options_.C * change_[i] * gains_[i];
       along += options_.C * change_[i] * scores_.values[i];
     }
-    const double curvature = add_features(-options_.C) + 2 * along;
+    double curvature = add_features(-options_.C) + 2 * along;
+    if (options_.log_linear) curvature += 2 * mixture.step * slope;
     const double top = curvature > 0 ? slope / curvature : LENGTHEN;
     if (top >= 0.5) {
-      mixture.step = std::min(mixture.step * std::min(top, LENGTHEN), LONGEST);
+      mixture.step = std::min(mixture.step * std::min(top, LENGTHEN), longest_);
       return take_change(mixture);
     }
     mixture.step *= std::max(top, SHORTEN);
@@ -268,7 +281,7 @@ void ExponentiatedGradientTrainer::move_between_trees(Mixture& mixture, Part& gi
   }
   giver.share = part < 1 ? most * (1 - part) : 0;
   taker.share += part * most;
-  mixture.expected_cost += part * cost;
+  mixture.term += part * cost;
 }
 
 void ExponentiatedGradientTrainer::move_from_smooth_part(Mixture& mixture, Part& taker, double difference) {
@@ -358,7 +371,7 @@ double ExponentiatedGradientTrainer::mean_step() const {
 
 double ExponentiatedGradientTrainer::dual() const {
   double sum = 0;
-  for (const Mixture& mixture : mixtures_) sum += mixture.expected_cost;
+  for (const Mixture& mixture : mixtures_) sum += mixture.term;
   return sum - squared_norm() / 2;
 }
 
@@ -369,19 +382,29 @@ double ExponentiatedGradientTrainer::squared_norm() const {
 }
 
 double ExponentiatedGradientTrainer::primal() {
-  double slacks = 0;
+  double losses = 0;
   for (size_t s = 0; s < data_.sentences(); ++s) {
     prepare(s);
-    if (!has_gold_tree()) continue;
-    const Part tree = worst_violator();
-    slacks += tree.gain;
-    for_each_arc(scores_, [&](int h, int m, int, const double* own, int count) {
-      const size_t first = own - scores_.values.data();
-      for (size_t i = first; h == gold_.heads[m] && i < first + count; ++i)
-        if (costs_[i] == 0) slacks -= gains_[i];
-    });
+    if (has_gold_tree()) losses += options_.log_linear ? surprisal() : worst_violator().gain - gold_gain();
   }
-  return squared_norm() / 2 + options_.C * slacks;
+  return squared_norm() / 2 + options_.C * losses;
+}
+
+// The gain of the gold tree, which is its score: it costs nothing.
+double ExponentiatedGradientTrainer::gold_gain() {
+  double gain = 0;
+  for_each_arc(scores_, [&](int h, int m, int, const double* own, int count) {
+    const size_t first = own - scores_.values.data();
+    for (size_t i = first; h == gold_.heads[m] && i < first + count; ++i)
+      if (costs_[i] == 0) gain += gains_[i];
+  });
+  return gain;
+}
+
+// -log P of the gold tree under the present weights.
+double ExponentiatedGradientTrainer::surprisal() {
+  arcs_by_sum(scores_, 1.0, arcs_);
+  return inference_.log_partition(arcs_.data(), scores_.n, options_.trees) - gold_gain();
 }
 
 }  // namespace arcwise

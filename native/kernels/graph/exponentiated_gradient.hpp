@@ -1,4 +1,5 @@
-// Max-margin training by exponentiated gradient (Koo et al. 2007, figure 2; Bartlett et al. 2004).
+// Max-margin training by exponentiated gradient (Koo et al. 2007, figure 2; Bartlett et al. 2004), and log-linear
+// training (Globerson et al. 2007; Collins et al. 2008).
 //
 // Minimises  ½|w|² + C Σ_i max_y [cost(y) - w·(f(y_i) - f(y))]  through its dual: each sentence has a distribution
 // over trees, and  w = C Σ_i [f(y_i) - E f].
@@ -8,6 +9,9 @@
 // back, and the last percents of the way are slow. Beside the smooth part stand single trees with shares of their own:
 // each visit moves some probability from the worst part of the mixture to the worst violator, exactly as far as the dual
 // rises (pairwise steps of Frank & Wolfe; Lacoste-Julien et al. 2013, Lacoste-Julien & Jaggi 2015).
+//
+// Log-linear training minimises  ½|w|² - C Σ_i log P(y_i; w).  In its dual the entropy of a distribution stands in place
+// of its expected cost; a step moves θ towards w·f, where it is at the optimum, and there are no single trees.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -22,8 +26,9 @@ namespace arcwise {
 struct ExponentiatedGradientOptions {
   TreeClass trees;
   double C = 1;
-  double beta = 9;    // θ of gold arcs at the start
-  int violators = 3;  // that get probability in a visit; 0: the paper's steps alone
+  double beta = 9;          // θ of gold arcs at the start
+  int violators = 3;        // that get probability in a visit; 0: the paper's steps alone
+  bool log_linear = false;  // needs violators = 0: std::invalid_argument otherwise
 };
 
 class ExponentiatedGradientTrainer {
@@ -32,11 +37,11 @@ class ExponentiatedGradientTrainer {
   ExponentiatedGradientTrainer(const ArcTable& table, const ArcData& data,
                                const ExponentiatedGradientOptions& options);
 
-  // One visit to each of the sentences; C times their expected costs after it.
+  // One visit to each of the sentences; their terms of the dual after it.
   double run(const int64_t* sentences, size_t count);
-  // The dual objective: Σ C E[cost] - ½|w|².
+  // The dual objective: the sum of the sentences' terms (C E[cost], or C times the entropy) - ½|w|².
   double dual() const;
-  // The primal objective: by finding the worst violator of every sentence.
+  // The primal objective: by finding the worst violator, or the log partition, of every sentence.
   double primal();
   // The mean of the sentences' η.
   double mean_step() const;
@@ -53,10 +58,10 @@ class ExponentiatedGradientTrainer {
     double share = 0;
   };
   struct Mixture {
-    size_t first = 0;          // of its θ and μ
-    double smooth = 1;         // the probability of the smooth part
-    double step = 1;           // η C
-    double expected_cost = 0;  // C E[cost]
+    size_t first = 0;   // of its θ and μ
+    double smooth = 1;  // the probability of the smooth part
+    double step = 1;    // η C
+    double term = 0;    // of the dual: C E[cost], or C times the entropy
     std::vector<Part> trees;
   };
 
@@ -78,6 +83,8 @@ class ExponentiatedGradientTrainer {
   Part worst_violator();
   void find_gain(Part& tree) const;
   double smooth_gain(const Mixture& mixture);
+  double gold_gain();
+  double surprisal();
   static double sum_of(const std::vector<double>& by_state, const Part& tree);
   static void add_tree(std::vector<double>& by_state, const Part& tree, double share);
   bool has_gold_tree() const;
@@ -86,10 +93,12 @@ class ExponentiatedGradientTrainer {
   const ArcTable& table_;
   const ArcData& data_;
   ExponentiatedGradientOptions options_;
+  double longest_;  // η C
   Table<double> weights_;
   std::vector<double> theta_, mu_;  // of all states of all sentences; μ as w has it, the whole mixture's
   std::vector<Mixture> mixtures_;
   size_t skipped_ = 0;
+  double entropy_ = 0;
   TreeInference inference_;
   ArcScorer<double> scorer_;
   ArcGradient<double> spread_;

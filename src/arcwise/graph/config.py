@@ -52,8 +52,8 @@ class GraphConfig:
     k: int = option(1, "Number of best trees that contribute a margin constraint.", low=1, high=1000)
     C: float | None = option(
         None,
-        "Aggressiveness (mira: the largest step) or inverse regularisation strength (eg, log-linear-batch: "
-        "weight of the losses relative to |w|²/2). Default: the trainer's own.",
+        "Aggressiveness (mira: the largest step) or inverse regularisation strength (eg, eg-log-linear, "
+        "log-linear-batch: weight of the losses relative to |w|²/2). Default: the trainer's own.",
         above=0,
     )
     hard_margin: bool = option(

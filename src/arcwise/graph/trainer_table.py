@@ -142,11 +142,23 @@ TRAINERS: Mapping[str, TrainerKind] = {
     "eg": TrainerKind(
         lambda config, table, data, threads: ExponentiatedGradientTrainer(config, table, data),
         "max-margin by exponentiated gradient with a step size per sentence that never lowers the dual, and "
-        "Frank-Wolfe "
-        "steps towards the worst violator (Lacoste-Julien et al. 2013); reports primal, dual and duality gap",
+        "Frank-Wolfe steps towards the worst violator (Lacoste-Julien et al. 2013); reports primal, dual and "
+        "duality gap",
         "Koo et al. 2007, figure 2",
         reads=("C", "try_C", "violators", "beta", "gap"),
         defaults={"C": 0.01},
+        whole_trees=True,
+    ),
+    "eg-log-linear": TrainerKind(
+        lambda config, table, data, threads: ExponentiatedGradientTrainer(
+            config, table, data, log_linear=True
+        ),
+        "the objective of log-linear-batch by exponentiated gradient in its dual, one step per sentence; "
+        "reports primal, dual and duality gap",
+        "Globerson et al. 2007; Collins et al. 2008",
+        reads=("C", "try_C", "beta", "gap"),
+        defaults={"C": 1.0},
+        probabilistic=True,
         whole_trees=True,
     ),
     "latent": TrainerKind(

@@ -235,13 +235,16 @@ class BatchTrainer:
 
 
 class ExponentiatedGradientTrainer:
-    """Max-margin by exponentiated gradient (Koo et al. 2007, figure 2).
+    """Max-margin by exponentiated gradient (Koo et al. 2007, figure 2), or log-linear (Collins et al. 2008).
 
     Each sentence has its own step size η, initially 1/C, chosen so that the dual increases. Single trees
-    mixed into the paper's distribution close the duality gap (``exponentiated_gradient.hpp``).
+    mixed into the paper's distribution close the duality gap of max-margin training
+    (``exponentiated_gradient.hpp``).
     """
 
-    def __init__(self, config: GraphConfig, table: native.ArcTable, data: native.ArcData) -> None:
+    def __init__(
+        self, config: GraphConfig, table: native.ArcTable, data: native.ArcData, *, log_linear: bool = False
+    ) -> None:
         self._data = data
         self._tolerance = config.gap
         self._native = native.ExponentiatedGradientTrainer(
@@ -251,7 +254,8 @@ class ExponentiatedGradientTrainer:
             single_root=config.single_root,
             C=config.effective_C,
             beta=config.beta,
-            violators=config.violators,
+            violators=0 if log_linear else config.violators,
+            log_linear=log_linear,
         )
         self.gap = np.inf
 
