@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from arcwise.treebanks import Treebank
+from measuring.inputs import read
 
 COLUMN = "MISC:Clusters"
 NEIGHBOURS = 400
@@ -103,3 +105,10 @@ def neighbour_counts(train: Treebank) -> tuple[list[str], Floats]:
 def _normalised(rows: Floats) -> Floats:
     sums = rows.sum(axis=1, keepdims=True)
     return np.where(sums > 0, rows / np.where(sums > 0, sums, 1), 1 / rows.shape[1])
+
+
+@cache
+def clusters_of(treebank: str, sentences: int, clusters: int) -> SoftClusters:
+    """The clusters of the training part of a treebank, or of its first ``sentences``."""
+    train = read(treebank, "train")
+    return soft_clusters(train[:sentences] if sentences else train, clusters)

@@ -75,7 +75,9 @@ HARMLESS = {
 
 _COMMON = ("trees", "treebanks", "inference", "features", "evaluation", "learning", "parsing", "distillation")
 _COMMON_KERNELS = ("base", "trees", "treebanks", "inference", "features", "learning")
-_TRAININGS = tuple(f"measuring/{name}.py" for name in ("inputs", "measures", "trainings", "soft_clusters"))
+_TRAININGS = tuple(
+    f"measuring/{name}.py" for name in ("inputs", "measures", "trainings", "soft_clusters", "czech")
+)
 
 KINDS: dict[str, Sources] = {
     "graph": Sources((*_COMMON, "graph"), (*_COMMON_KERNELS, "graph"), _TRAININGS),

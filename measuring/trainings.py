@@ -35,6 +35,7 @@ from arcwise.transition import TransitionConfig, TransitionParser
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import open_output
 from measuring.cell_file import Cell, CellFile, unpacked
+from measuring.czech import with_nested_trees, with_simplified_tags
 from measuring.inputs import (
     crossing_words,
     read,
@@ -45,7 +46,7 @@ from measuring.inputs import (
 )
 from measuring.measures import RESOURCES, TrainedCell, measure, parse_name
 from measuring.memory import peak_mb
-from measuring.soft_clusters import SoftClusters, soft_clusters
+from measuring.soft_clusters import clusters_of
 from measuring.sources import code_hash
 from measuring.tables import machine
 from measuring.tags import with_predicted_tags
@@ -111,6 +112,10 @@ class Training:
     """Number of soft word clusters to add to MISC (``measuring.soft_clusters``); 0 for none."""
     tag_folds: int = 0
     """Number of folds of jack-knifed taggers that predict UPOS (``measuring.tags``); 0 keeps gold tags."""
+    simple_tags: bool = False
+    """Whether UPOS, gold or predicted, are the simplified tags of Czech (``measuring.czech``)."""
+    nested: bool = False
+    """Whether training sentences are rearranged until no arcs cross (``measuring.czech``)."""
     measures: tuple[str, ...] = field(default=(), compare=False)
     """Figures to compute right after the training, beside ``dev`` and ``test`` (``measuring.measures``)."""
     records: CellFile | None = field(default=None, compare=False, repr=False)
@@ -170,6 +175,8 @@ class Training:
             "votes": to_dict(self.votes) if self.votes else None,
             **({"soft_clusters": self.soft_clusters} if self.soft_clusters else {}),
             **({"tag_folds": self.tag_folds} if self.tag_folds else {}),
+            **({"simple_tags": True} if self.simple_tags else {}),
+            **({"nested": True} if self.nested else {}),
         }
 
     @classmethod
@@ -183,6 +190,8 @@ class Training:
             from_dict(TransitionConfig, votes) if votes else None,
             values.get("soft_clusters", 0),
             values.get("tag_folds", 0),
+            values.get("simple_tags", False),
+            values.get("nested", False),
         )
 
     def data(self, part: str) -> Treebank:
@@ -190,6 +199,8 @@ class Training:
         treebank = read(self.treebank, part)
         if part == "train" and self.sentences:
             treebank = treebank[: self.sentences]
+        if self.simple_tags:
+            treebank = with_simplified_tags(treebank)
         treebank = with_columns(treebank, all_columns=self.all_columns)
         if self.tag_folds:
             treebank = with_predicted_tags(
@@ -198,10 +209,13 @@ class Training:
                 part,
                 sentences=self.sentences,
                 folds=self.tag_folds,
+                simple=self.simple_tags,
                 cache=cache_folder() / "tags",
             )
+        if self.nested and part == "train":
+            treebank = with_nested_trees(treebank)
         if self.soft_clusters:
-            treebank = _clusters_of(self.treebank, self.sentences, self.soft_clusters).annotate(treebank)
+            treebank = clusters_of(self.treebank, self.sentences, self.soft_clusters).annotate(treebank)
         if self.votes:
             train = replace(self, votes=None, soft_clusters=0).data("train")
             treebank = with_votes(train, treebank, self.votes, jackknife=part == "train")
@@ -342,12 +356,6 @@ def commit() -> str:
     command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     return result.stdout.strip() or "unknown"
-
-
-@cache
-def _clusters_of(treebank: str, sentences: int, clusters: int) -> SoftClusters:
-    train = read(treebank, "train")
-    return soft_clusters(train[:sentences] if sentences else train, clusters)
 
 
 def _kind(config: Config) -> str:

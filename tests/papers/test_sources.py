@@ -69,6 +69,7 @@ CELLS: dict[str, list[Callable[[], object]]] = {
         _trained(replace(GRAPH, arc_templates=(*ARC_TEMPLATES, *VOTE_TEMPLATES)), votes=TRANSITION)
     ],
     "transition+text": [_trained(TRANSITION, sentences=60, tag_folds=2)],
+    "graph+text": [_trained(GRAPH, sentences=60, tag_folds=2, simple_tags=True, nested=True)],
     "neural": [
         _trained(NeuralConfig(epochs=1, layers=1, hidden=16, arc_size=16, label_size=8, device="cpu"), RISK)
     ],
