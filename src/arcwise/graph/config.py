@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from arcwise.distillation import Distillation
+from arcwise.errors import OptionError
 from arcwise.features.atoms import feature_atom
 from arcwise.features.templates import Template
+from arcwise.graph.split_merge import CLUSTERS
 from arcwise.graph.templates import ARC_TEMPLATES, LABEL_TEMPLATES
 from arcwise.graph.trainer_table import TRAINERS, TrainerKind, own_options, readers
 from arcwise.learning.options import SEEDS, check_options, declared, option, refuse_unread, short_repr
@@ -188,6 +190,10 @@ class GraphConfig:
 
     def __post_init__(self) -> None:
         check_options(self)
+        if self.trainer == "split-merge" and self.clusters not in CLUSTERS:
+            raise OptionError(
+                "clusters", f"found {self.clusters}, expected 1, 2, 4 or 8: the trainer split-merge halves them"
+            )
 
     @property
     def trainer_kind(self) -> TrainerKind:

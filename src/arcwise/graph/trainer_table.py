@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from arcwise import native
+from arcwise.graph.split_merge import SplitMergeTrainer
 from arcwise.graph.trainers import (
     BatchTrainer,
     ExponentiatedGradientTrainer,
@@ -168,6 +169,16 @@ TRAINERS: Mapping[str, TrainerKind] = {
         "log-linear with latent clusters per arc, marginalised",
         "Smith & Smith 2007, 5",
         reads=("clusters", *_LIKELIHOOD),
+        defaults={"learning_rate": 0.02},
+        probabilistic=True,
+        learns_distributions=True,
+    ),
+    "split-merge": TrainerKind(
+        lambda config, table, data, threads: SplitMergeTrainer(config, table, data),
+        "latent, with clusters that are split in two, trained and merged by half, in rounds up to `clusters` "
+        "(1, 2, 4 or 8)",
+        "Petrov et al. 2006; Smith & Smith 2007, 6",
+        reads=("clusters", *(option for option in _LIKELIHOOD if option != "parts")),
         defaults={"learning_rate": 0.02},
         probabilistic=True,
         learns_distributions=True,

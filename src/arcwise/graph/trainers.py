@@ -114,7 +114,13 @@ class LossTrainer(_OnlineTrainer):
     _native: native.LossTrainer
 
     def __init__(
-        self, config: GraphConfig, table: native.ArcTable, data: native.ArcData, *, loss: native.TreeLoss
+        self,
+        config: GraphConfig,
+        table: native.ArcTable,
+        data: native.ArcData,
+        *,
+        loss: native.TreeLoss,
+        noise: float = _NOISE,
     ) -> None:
         self._config, self._loss = config, loss
         self._native = native.LossTrainer(
@@ -126,7 +132,7 @@ class LossTrainer(_OnlineTrainer):
             adagrad=config.optimizer == "adagrad",
             prior=config.prior,
             floor=1e-4,
-            noise=_NOISE if config.effective_clusters > 1 else 0.0,
+            noise=noise if config.effective_clusters > 1 else 0.0,
             dropout=config.effective_dropout,
             seed=config.seed,
         )
