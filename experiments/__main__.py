@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import sys
 import time
 from collections.abc import Sequence
 
-from experiments.page import PAGES
+from experiments.page import PAGES, add_page_options
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -19,15 +20,19 @@ def main(argv: Sequence[str] | None = None) -> None:
         prog="python -m experiments",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="Further options, such as --jobs and --report, are those of every page.",
+        usage="%(prog)s [PAGE ...] [options]",
+        epilog=f"PAGE: one of {', '.join(PAGES)} (default: all of them)",
     )
-    parser.add_argument("pages", nargs="*", choices=[*PAGES, []], help="pages (default: all)")
-    parser.add_argument(
-        "--budget", type=float, metavar="MINUTES", help="start no further cell after this time"
-    )
-    options, others = parser.parse_known_args(argv)
+    # Pages are what the options leave: as an optional positional argument they would take values of options.
+    add_page_options(parser)
+    given = list(sys.argv[1:] if argv is None else argv)
+    options, pages = parser.parse_known_args(given)
+    unknown = [name for name in pages if name not in PAGES]
+    if unknown:
+        parser.error(f"found {unknown[0]!r}, expected options and pages: {', '.join(PAGES)}")
+    others = [argument for argument in given if argument not in pages]
     end = None if options.budget is None else time.monotonic() + 60 * options.budget
-    for name in options.pages or PAGES:
+    for name in pages or PAGES:
         left = [] if end is None else ["--budget", str((end - time.monotonic()) / 60)]
         importlib.import_module(f"experiments.{name}").main([*others, *left])
 

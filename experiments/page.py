@@ -137,13 +137,8 @@ def _tiny(config: ConfigT) -> ConfigT:
     return replace(config, epochs=min(config.epochs, 2), move_bits=14, label_bits=12)
 
 
-def settings(name: str, about: str | None, argv: Sequence[str] | None) -> Settings:
-    """Parse the command line of an experiment."""
-    parser = argparse.ArgumentParser(
-        prog=f"python -m experiments.{name}",
-        description=about,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_page_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of every page."""
     parser.add_argument(
         "--quick", action="store_true", help="run a tiny version within seconds; its figures are meaningless"
     )
@@ -157,6 +152,16 @@ def settings(name: str, about: str | None, argv: Sequence[str] | None) -> Settin
     parser.add_argument(
         "--output", type=Path, help="output folder of the page (default: experiments/results)"
     )
+
+
+def settings(name: str, about: str | None, argv: Sequence[str] | None) -> Settings:
+    """Parse the command line of an experiment."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m experiments.{name}",
+        description=about,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_page_options(parser)
     options = parser.parse_args(argv)
     if options.quick and options.output is None:
         parser.error("--quick does not replace the results page: pass a folder with --output")

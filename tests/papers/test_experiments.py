@@ -2,9 +2,13 @@
 
 import importlib
 import re
+import sys
+import types
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from experiments.page import PAGES
 from measuring import trainings
 
 
@@ -61,3 +65,37 @@ def test_a_training_is_done_once_and_in_a_process_of_its_own(world: Path) -> Non
     assert first.dev.words > 0
     assert first.seconds > 0
     assert training.run() == first
+
+
+@pytest.mark.parametrize(
+    "command, pages, passed",
+    [
+        ("--jobs 8 --budget 50", PAGES, ["--jobs", "8"]),
+        ("koo2007 smith2007 --jobs 2", ("koo2007", "smith2007"), ["--jobs", "2"]),
+        ("--report --jobs 2 koo2007", ("koo2007",), ["--report", "--jobs", "2"]),
+        ("", PAGES, []),
+    ],
+)
+def test_all_pages_are_computed_with_the_same_options(
+    command: str, pages: Sequence[str], passed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A value of an option is not taken for a page, wherever the pages stand; the budget is what is left."""
+    calls = []
+    for name in PAGES:
+        module = types.SimpleNamespace(main=lambda argv, name=name: calls.append((name, argv)))
+        monkeypatch.setitem(sys.modules, f"experiments.{name}", module)
+    importlib.import_module("experiments.__main__").main(command.split())
+    assert [name for name, _ in calls] == list(pages)
+    for _, argv in calls:
+        if "--budget" in command:
+            assert argv[-2] == "--budget"
+            assert 49 < float(argv[-1]) <= 50
+            argv = argv[: argv.index("--budget")]
+        assert argv[: len(passed)] == passed
+
+
+def test_a_page_that_does_not_exist_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        importlib.import_module("experiments.__main__").main(["koo2008"])
+    assert end.value.code == 2
+    assert "found 'koo2008', expected options and pages: mcdonald2005" in capsys.readouterr().err

@@ -192,7 +192,8 @@ class GraphConfig:
         check_options(self)
         if self.trainer == "split-merge" and self.clusters not in CLUSTERS:
             raise OptionError(
-                "clusters", f"found {self.clusters}, expected 1, 2, 4 or 8: the trainer split-merge halves them"
+                "clusters",
+                f"found {self.clusters}, expected 1, 2, 4 or 8: the trainer split-merge halves them",
             )
 
     @property
