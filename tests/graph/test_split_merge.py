@@ -45,12 +45,26 @@ def test_the_clusters_of_a_group_have_the_same_weights_and_groups_differ(labelle
     assert counts == [1, 1, 2, 2, 4, 3, 6, 5, 5]
 
 
-def test_before_the_first_split_all_clusters_are_one() -> None:
-    case = case_of(4, labelled=False)
+@pytest.mark.parametrize("optimizer", ["sgd", "adagrad"])
+def test_before_the_first_split_all_clusters_are_one(optimizer: str) -> None:
+    case = case_of(4, labelled=False, optimizer=optimizer)
     trainer = trained(case, 2)
     own = columns(case, trainer._native.weights)
     assert np.abs(own[0]).max() > 0.01
     assert (own == own[0]).all()
+
+
+def test_one_group_learns_as_fast_whatever_its_number_of_clusters() -> None:
+    """Clusters share the gradient of their group, so that its steps must be longer by their number."""
+    losses = []
+    for clusters in (2, 4, 8):
+        case = case_of(clusters, labelled=False, learning_rate=0.1)
+        own = trainer_of(SplitMergeTrainer, case)
+        losses.append([own.epoch(n, case.order(n), lambda done: None)["loss"] for n in (1, 2)])
+        assert own.groups == [tuple(range(clusters))]
+    assert losses[0] == pytest.approx(losses[1], rel=0.01)
+    assert losses[0] == pytest.approx(losses[2], rel=0.01)
+    assert losses[0][1] < 0.5 * losses[0][0]
 
 
 def test_a_split_does_not_change_features_that_were_never_seen() -> None:

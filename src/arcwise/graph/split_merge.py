@@ -58,6 +58,11 @@ class SplitMergeTrainer(LossTrainer):
             self.merge(number, order[:_SAMPLE])
         return super().epoch(number, order, advance) | {"clusters": float(len(self.groups))}
 
+    @property
+    def rate(self) -> float:
+        """The learning rate, times the mean number of clusters in a group, since these share its gradient."""
+        return self._config.effective_rate * self._clusters / len(self.groups)
+
     def split(self) -> None:
         """Split every group in two halves, by noise on the weights of the features seen so far."""
         self._splits = []

@@ -139,11 +139,15 @@ class LossTrainer(_OnlineTrainer):
 
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
         """One step per sentence."""
-        rate = self._config.effective_rate
         is_start = self._loss == native.TreeLoss.risk and starts_by_likelihood(number, self._config.epochs)
         self._native.loss = native.TreeLoss.likelihood if is_start else self._loss
-        reports = [self._native.run(chunk, number, rate) for chunk in _chunks(order, advance)]
+        reports = [self._native.run(chunk, number, self.rate) for chunk in _chunks(order, advance)]
         return {"loss": sum(r.loss for r in reports)} | _left_out(sum(r.skipped for r in reports))
+
+    @property
+    def rate(self) -> float:
+        """The learning rate of the next steps."""
+        return self._config.effective_rate
 
     @property
     def weights(self) -> npt.NDArray[np.float32]:
