@@ -51,7 +51,7 @@ def test_a_budget_stops_before_the_next_cell(world: Path, monkeypatch: pytest.Mo
     from experiments import mcdonald2005
 
     monkeypatch.setattr("experiments.page.run_all", trainings.run_all)
-    with pytest.raises(SystemExit, match=r"stopped by --budget with 2\d cells left"):
+    with pytest.raises(SystemExit, match=r"stopped by --budget with 3\d cells left"):
         mcdonald2005.main(["--quick", "--budget", "-1", "--output", str(world / "results")])
 
 

@@ -63,7 +63,16 @@ def test_mcdonald(mira: int, sentence: str) -> None:
     }
     ks: Any = {k: Figures(1800 + (k == 10), seconds=k) for k in mcdonald2005.KS}
     votes: Any = {name: Figures(n) for name, n in _votes(1800, 1700, 1790)}
-    text = mcdonald2005.findings(trainers, ks, votes)
+    nested = (mcdonald2005.CZECH, mcdonald2005.NESTED, "mira")
+    data: Any = {(t, d, n): Figures(1700) for t, d in mcdonald2005.DATA for n in mcdonald2005.TRAINERS}
+    data[nested] = Figures(1760)
+    text = mcdonald2005.findings(trainers, data, ks, votes)
+    assert "Nested training trees on Czech: MIRA with them is significantly better than MIRA without " in text
+    assert "(+3.00 points, p < 0.0001). The paper: a slight gain, 83.3 to 83.6." in text
+    assert (
+        f"{mcdonald2005.ENGLISH}, predicted UPOS: MIRA is not significantly different from the perceptron "
+        f"(+0.00 points, p 1.0000), and {100 * (1700 - mira) / 2000:+.2f} points from MIRA with gold UPOS."
+    ) in text
     assert text.count(sentence) == 2
     assert "the best k is 10" in text
     assert "k = 20 is -0.05 points from it" in text
@@ -83,7 +92,11 @@ def test_smith() -> None:
     }
     trainers["Danish-CDT", "conditional"] = Figures(1850)
     clusters: Any = {(t, k): Figures(1800 - k) for t in smith2007.LANGUAGES for k in smith2007.CLUSTERS}
-    text = smith2007.findings(trainers, clusters)
+    split: Any = {t: Figures(1798) for t in smith2007.LANGUAGES}
+    many: Any = {k: Figures(1800 - k) for k in smith2007.MANY}
+    text = smith2007.findings(trainers, clusters, split, many)
+    assert "UAS of the best tree: -0.05 points from one cluster, +0.30 from 8 clusters from the start" in text
+    assert "squeezed through 1,000 clusters: 40.00 %, with one cluster 89.95 %" in text
     assert "between +0.00 and +2.50 points, significantly better on Danish-CDT, worse on none" in text
     assert "Minimum Bayes risk for MIRA: -2.50 points, significantly better on none, worse on Arabic" in text
     assert "16: -0.75." in text
@@ -122,7 +135,11 @@ def test_bohnet() -> None:
     grid: Any = {
         (t, n): Figures(1800 + i) for t in bohnet2016.CROSSING for i, n in enumerate(bohnet2016.GRID)
     }
-    text = bohnet2016.findings(standard, capacity, grid)
+    in_labels: Any = {
+        (t, n): Figures(1700 + i) for t in bohnet2016.CROSSING for i, n in enumerate(bohnet2016.IN_LABELS)
+    }
+    text = bohnet2016.findings(standard, capacity, grid, in_labels)
+    assert "minus in those of moves alone, test LAS: between -5.15 and -5.05 points" in text
     assert "-2.00 with a beam of 16, unlike in the paper, where easy-first is more accurate" in text
     assert "K = 3 minus K = 2: +0.05 (unlike in the paper: more than one point)" in text
     assert "the best K is 32 (unlike in the paper: 4), at +1.50" in text
