@@ -1,6 +1,6 @@
 """Inference over trees: arcwise and other libraries.
 
-    python -m benchmarks.inference [--quick]
+    python -m benchmarks.inference [--quick | --torch | --distribution]
 
 Writes a section of RESULTS.md; ``--quick`` measures short sentences only and prints. Reports libraries that
 cannot be imported. torch-struct and SuPar come with ``pip install 'arcwise[bench-torch]'``.
@@ -24,6 +24,7 @@ from measuring.tables import table
 from measuring.timing import interleaved
 from tests.reference.matrix_tree_digits import precise_matrix_tree
 
+from arcwise.inference.distribution import TreeDistribution
 from arcwise.inference.eisner import (
     eisner_decode,
     eisner_decode_batch,
@@ -166,6 +167,33 @@ def torch_table(lengths: Sequence[int], repeat: int) -> str:
     return table(["operation", "n", "numpy", "arcwise.torch", "more"], rows)
 
 
+def distribution_table(peers: Sequence[Peer], lengths: Sequence[int], repeat: int) -> str:
+    """Overhead of one question to a new ``TreeDistribution`` over the kernel that answers it."""
+
+    def ask(operation: str, scores: Floats) -> object:
+        trees = TreeDistribution(scores, projective=operation.startswith("projective"), single_root=True)
+        return trees.best() if operation.endswith("decode") else trees.marginals
+
+    knowing = [peer for peer in peers if peer.name.startswith("ufal")]
+    rows = []
+    for operation, kernel in SINGLE.items():
+        for n in lengths:
+            batch = sentences(n, 1)
+            contenders: dict[str, Callable[[], object]] = {
+                "kernel": partial(kernel, batch[0], single_root=True),
+                "class": partial(ask, operation, batch[0]),
+            }
+            for peer in knowing:
+                if operation in peer.operations:
+                    contenders[peer.name] = partial(peer.operations[operation], peer.prepare(batch))
+            times = {name: 1e6 * t for name, t in interleaved(contenders, repeat=repeat).items()}
+            others = [f"{times[peer.name]:.1f}" if peer.name in times else "–" for peer in knowing]
+            ours = [times["kernel"], times["class"], times["class"] - times["kernel"]]
+            rows.append([operation, n, *(f"{t:.1f}" for t in ours), *others])
+    header = ["operation", "n", "kernel", "TreeDistribution", "more", *(peer.name for peer in knowing)]
+    return table(header, rows)
+
+
 def error_table(peers: Sequence[Peer], n: int, count: int) -> str:
     """Largest error of any marginal over a few sentences."""
     knowing = [peer for peer in peers if "non-projective marginals" in peer.operations]
@@ -226,6 +254,11 @@ def main() -> None:
         action="store_true",
         help="measure only the overhead of arcwise.torch over numpy",
     )
+    parser.add_argument(
+        "--distribution",
+        action="store_true",
+        help="measure only the overhead of TreeDistribution over the kernels",
+    )
     parser.add_argument("--repeat", type=int, default=7, help="rounds of each measurement")
     options = parser.parse_args()
     quick = options.quick
@@ -238,6 +271,13 @@ def main() -> None:
         write_section("inference-torch", "arcwise.torch on the CPU", body, module="inference")
         return
     peers, missing = installed_peers()
+    if options.distribution:
+        body = "Microseconds per question, one sentence, one thread, Gaussian scores, single root. "
+        body += "TreeDistribution: the constructor and one question, `best()` or `.marginals`. More: the "
+        body += "difference.\n\n" + distribution_table(peers, LENGTHS, options.repeat)
+        print(body)
+        write_section("inference-distribution", "One question to TreeDistribution", body, module="inference")
+        return
     body = report(peers, missing, LENGTHS[:2] if quick else LENGTHS, 2 if quick else options.repeat)
     print(body)
     if not quick:

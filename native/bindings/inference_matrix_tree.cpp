@@ -14,19 +14,24 @@ using Doubles = Array<double>;
 using Offsets = Array<int64_t>;
 using Lengths = Array<int32_t>;
 
+// Kept between calls: freeing it would let malloc give its pages back, and the next call fault them in again.
+MatrixTreeWorkspace& workspace_of_thread() {
+  thread_local MatrixTreeWorkspace workspace;
+  return workspace;
+}
+
 double log_partition(ScoreMatrix scores, bool single_root) {
   if (!is_readable(scores)) return UNREADABLE;
   nb::gil_scoped_release release;
-  MatrixTreeWorkspace workspace;
-  return matrix_tree_log_partition(scores.data(), words_of(scores), single_root, workspace);
+  return matrix_tree_log_partition(scores.data(), words_of(scores), single_root, workspace_of_thread());
 }
 
 double marginals(ScoreMatrix scores, bool single_root, MatrixOut out) {
   if (!is_readable(scores) || out.shape(0) != scores.shape(0) || out.shape(1) != scores.shape(0))
     return UNREADABLE;
   nb::gil_scoped_release release;
-  MatrixTreeWorkspace workspace;
-  return matrix_tree_marginals(scores.data(), words_of(scores), single_root, out.data(), workspace);
+  return matrix_tree_marginals(scores.data(), words_of(scores), single_root, out.data(),
+                               workspace_of_thread());
 }
 
 auto log_partition_batch(Doubles scores, Offsets offsets, Lengths lengths, bool single_root, int threads) {

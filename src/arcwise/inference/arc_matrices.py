@@ -95,7 +95,9 @@ class ArcMatrices:
     @cached_property
     def head_starts(self) -> npt.NDArray[np.int64]:
         """Offsets of each sentence's n+1 heads in a flat array, shape (B+1,)."""
-        return np.concatenate([[0], np.cumsum(self.lengths.astype(np.int64) + 1)])
+        starts = np.zeros(len(self.lengths) + 1, np.int64)
+        np.cumsum(self.lengths.astype(np.int64) + 1, out=starts[1:])
+        return starts
 
     def matrices(self, flat: npt.NDArray[Any] | None = None) -> Iterator[npt.NDArray[Any]]:
         """Yield the matrix of each sentence as a view into ``flat`` (default: the scores)."""

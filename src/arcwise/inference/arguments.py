@@ -22,6 +22,7 @@ MOST_HEADS = 2**31
 """Most heads that one call may write: requested trees times n+1, over the whole batch."""
 MOST_THREADS = 1024
 _LARGEST_SEED = 2**64 - 1
+_INFINITY = float("inf")
 
 _KINDS = {"c": "complex numbers", "U": "text", "S": "text", "O": "objects that are not numbers", "M": "dates"}
 
@@ -133,12 +134,16 @@ def depth(scores: Any) -> int:
 
 
 def temperature_number(name: str, value: float) -> float:
+    if type(value) is float and 0 < value < _INFINITY:
+        return value
     if not isinstance(value, int | float | np.number) or not 0 < value < np.inf:
         raise InputError(f"{name}: found {value}, expected a number above 0")
     return float(value)
 
 
 def smoothing_number(value: float) -> float:
+    if type(value) is float and 0 <= value < _INFINITY:
+        return value
     if not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
         raise InputError(f"smoothing: found {value}, expected a number, 0 or more")
     return float(value)

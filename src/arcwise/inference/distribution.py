@@ -473,7 +473,10 @@ def _batch_scores(
 
 def _refuse_stacked(scores: Any, labels: tuple[str, ...] | None, expected: str) -> None:
     """Refuse an array (B, N+1, N+1) without lengths: whether it is padded cannot be told from its shape."""
-    if not isinstance(scores, list | tuple) and np.ndim(scores) == _sentence_axes(labels) + 1:
+    axes = scores.ndim if isinstance(scores, np.ndarray) else -1
+    if axes < 0 and not isinstance(scores, list | tuple):
+        axes = np.ndim(scores)
+    if axes == _sentence_axes(labels) + 1:
         raise InputError(f"scores: found shape {np.shape(scores)}; expected {expected}")
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
-from arcwise.inference.arc_matrices import ArcMatrices, Floats, Heads
+from arcwise.inference.arc_matrices import MINUS_INFINITY, ArcMatrices, Floats, Heads, why_no_value
 from arcwise.inference.arguments import seed_number, thread_count, tree_count
 from arcwise.inference.tree_class import TreeClass
 
@@ -122,6 +122,34 @@ class NativeKernels:
 
 
 NATIVE: TreeKernels = NativeKernels()
+
+
+def decode_one(scores: Floats, trees: TreeClass) -> Heads:
+    """Return the heads of the best tree of one checked matrix, without the arrays that a batch needs."""
+    decode = native.eisner_decode if trees.projective else native.spanning_tree_decode
+    heads = np.empty(len(scores), np.int32)
+    if not decode(scores, trees.single_root, heads) > MINUS_INFINITY:
+        raise why_no_value(scores)
+    return heads
+
+
+def log_partition_one(scores: Floats, trees: TreeClass) -> float:
+    """Return log Z of one checked matrix."""
+    kernel = native.eisner_log_partition if trees.projective else native.matrix_tree_log_partition
+    value = kernel(scores, trees.single_root)
+    if not value > MINUS_INFINITY:
+        raise why_no_value(scores)
+    return value
+
+
+def marginals_one(scores: Floats, trees: TreeClass) -> tuple[Floats, float]:
+    """Return the probability of every arc of one checked matrix, shape (n+1, n+1), and log Z."""
+    kernel = native.eisner_marginals if trees.projective else native.matrix_tree_marginals
+    probabilities = np.empty(scores.shape)
+    value = kernel(scores, trees.single_root, probabilities)
+    if not value > MINUS_INFINITY:
+        raise why_no_value(scores)
+    return probabilities, value
 
 
 def _arguments(

@@ -151,7 +151,9 @@ class Scores:
         ends, starts = span_arrays(spans)
         threads = thread_count(threads)
         decoded = self.batch.decode(settings, span_ends=ends, span_starts=starts, threads=threads)
-        require_trees(np.where(np.asarray(decoded.parsed) > 0, 0.0, -np.inf), self.lengths)
+        parsed = np.asarray(decoded.parsed)
+        if not parsed.all():
+            require_trees(np.where(parsed > 0, 0.0, -np.inf), self.lengths)
         return _by_sentence(decoded.heads, self.lengths), _by_sentence(decoded.labels, self.lengths)
 
     def k_best(
@@ -229,6 +231,12 @@ class Scores:
 
 def _by_sentence(flat: Any, lengths: npt.NDArray[np.int32]) -> list[Heads]:
     """Split an array flat over words into one array (n+1,) per sentence, -1 for the root."""
+    if len(lengths) == 1:
+        # One sentence needs no offsets, which cost more than a short decode.
+        only = np.empty(len(flat) + 1, np.int32)
+        only[0] = -1
+        only[1:] = flat
+        return [only]
     ends = np.cumsum(lengths.astype(np.int64) + 1)
     starts = ends - lengths - 1
     # -1 for the root, as Tree has it; the kernels write words only.

@@ -99,14 +99,15 @@ def check_arc_scores(scores: npt.ArrayLike, labels: Sequence[str] | None, name: 
     Column 0 and the diagonal become -inf, and finite scores below -``LARGEST_SCORE`` become that.
     """
     # A copy, because masks are written into it and the caller's array must stay as it is.
-    array = np.array(floats(scores, name))
+    array = np.array(floats(scores, name), order="C")
     if labels is not None and (array.ndim != 3 or len(array) != len(labels)):
         expected = f"({len(labels)}, n+1, n+1) for {len(labels)} labels"
         raise InputError(f"{name}: found shape {array.shape}, expected {expected}")
     matrix = array if labels is None else array[0]
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
         check_scores(matrix, name if labels is None else f"{name} of label {labels[0]!r}")
-    if not np.abs(array).max() <= LARGEST_SCORE:  # also true if some are -inf
+    # Also true if some are -inf or NaN. Two passes, because np.abs would allocate another array.
+    if not (array.max() <= LARGEST_SCORE and array.min() >= -LARGEST_SCORE):
         if labels is None:
             check_scores(array, name)
         else:
@@ -116,8 +117,10 @@ def check_arc_scores(scores: npt.ArrayLike, labels: Sequence[str] | None, name: 
         array[(array < -LARGEST_SCORE) & (array > -np.inf)] = -LARGEST_SCORE
     # The kernels ignore these cells, but sums over labels and maxima in Python read whole arrays.
     array[..., 0] = -np.inf
-    diagonal = np.arange(array.shape[-1])
-    array[..., diagonal, diagonal] = -np.inf
+    if labels is None:
+        array.ravel()[:: len(array) + 1] = -np.inf
+    else:
+        array.reshape(len(array), -1)[:, :: array.shape[-1] + 1] = -np.inf
     return array
 
 

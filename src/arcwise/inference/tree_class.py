@@ -31,3 +31,8 @@ PROJECTIVE = {single: TreeClass(projective=True, single_root=single) for single 
 """The projective classes, by ``single_root``."""
 NON_PROJECTIVE = {single: TreeClass(projective=False, single_root=single) for single in (False, True)}
 """The non-projective classes, by ``single_root``."""
+
+
+def tree_class(*, projective: bool, single_root: bool) -> TreeClass:
+    """Return one of the four classes above, without creating an object."""
+    return (PROJECTIVE if projective else NON_PROJECTIVE)[bool(single_root)]

@@ -13,7 +13,7 @@ from arcwise import native
 from arcwise.errors import InputError
 from arcwise.inference import large_scores
 from arcwise.inference.alternatives import Alternative, alternatives_of
-from arcwise.inference.arc_matrices import ArcMatrices, Floats, Heads
+from arcwise.inference.arc_matrices import ArcMatrices, Floats, Heads, Span
 from arcwise.inference.arguments import (
     seed_number,
     smoothing_number,
@@ -22,13 +22,13 @@ from arcwise.inference.arguments import (
     tree_count,
 )
 from arcwise.inference.constraints import Constraints, one_for_each
-from arcwise.inference.kernels import NATIVE
+from arcwise.inference.kernels import NATIVE, decode_one, log_partition_one, marginals_one
 from arcwise.inference.labels import k_best_labelled, label_names
 from arcwise.inference.moments import ArcProbabilities, arc_covariances, inner_products
 from arcwise.inference.sampling import sample_without_replacement
 from arcwise.inference.scores import Scores
 from arcwise.inference.sentence_scores import SentenceScores
-from arcwise.inference.tree_class import TreeClass
+from arcwise.inference.tree_class import tree_class
 from arcwise.trees import Tree
 
 
@@ -57,7 +57,7 @@ class TreeInference:
         threads: int,
     ) -> None:
         """Check and store the arguments that both classes share, in place of their ``__init__``."""
-        self.tree_class = TreeClass(projective=projective, single_root=single_root)
+        self.tree_class = tree_class(projective=projective, single_root=single_root)
         self.threads = thread_count(threads)
         self.temperature = temperature_number("temperature", temperature)
         self.label_temperature = temperature_number("label_temperature", label_temperature)
@@ -65,7 +65,7 @@ class TreeInference:
         self.labels = labels
         self._input = scores
         self.constraints = one_for_each(constraints, len(scores))
-        self._spans = [() if c is None else tuple(c.subtrees) for c in self.constraints]
+        self._spans: list[Sequence[Span]] = [() if c is None else tuple(c.subtrees) for c in self.constraints]
         if self._is_constrained:
             self._constrained  # noqa: B018  (contradictions are reported at construction)
 
@@ -152,6 +152,13 @@ class TreeInference:
         unscaled = self.temperature == 1 and self.smoothing == 0
         return self.labels is None and unscaled and not isinstance(self._input, Scores)
 
+    @property
+    def _only_matrix(self) -> Floats | None:
+        """The scores of a single sentence where they are all there is, for kernels that take one matrix."""
+        if len(self._input) == 1 and self._is_plain and not self._spans[0]:
+            return self._constrained[0]
+        return None
+
     @cached_property
     def _arcs(self) -> ArcMatrices:
         """Log weights of arcs, labels summed out."""
@@ -173,7 +180,10 @@ class TreeInference:
 
     def _decode(self, decoder: native.Decoder) -> tuple[list[Heads], list[Heads]]:
         """Decode to heads, shape (n+1,), and label codes of each sentence."""
-        if self._is_plain and decoder == native.Decoder.map:
+        if decoder == native.Decoder.map and self._is_plain:
+            if (matrix := self._only_matrix) is not None:
+                heads = [decode_one(matrix, self.tree_class)]
+                return heads, heads
             flat, _ = NATIVE.decode(self._arcs, self.tree_class, self.threads)
             heads = [rows[0] for rows in self._arcs.heads(flat)]
             return heads, heads
@@ -185,9 +195,11 @@ class TreeInference:
 
     def _trees(self, heads: Sequence[Heads] | Heads, codes: Sequence[Heads] | Heads) -> list[Tree]:
         if self.labels is None:
-            return [Tree(tree_heads) for tree_heads in heads]
+            return [_own_tree(tree_heads) for tree_heads in heads]
         pairs = zip(heads, codes, strict=True)
-        return [Tree(tree_heads, label_names(tree_codes, self.labels)) for tree_heads, tree_codes in pairs]
+        return [
+            _own_tree(tree_heads, label_names(tree_codes, self.labels)) for tree_heads, tree_codes in pairs
+        ]
 
     def _k_best_structures(self, k: int) -> list[tuple[Heads, Heads, Floats]]:
         """The k best trees of each sentence: heads, shape (K, n+1), codes of their best labels, scores."""
@@ -206,7 +218,7 @@ class TreeInference:
             return self._k_best_trees(k)
         return [
             [
-                Tree(tree_heads, label_names(codes, self.labels))
+                _own_tree(tree_heads, label_names(codes, self.labels))
                 for tree_heads, codes in k_best_labelled(scores, heads, values, k)
             ]
             for scores, (heads, _, values) in zip(self._constrained, self._k_best_structures(k), strict=True)
@@ -214,12 +226,16 @@ class TreeInference:
 
     @cached_property
     def _log_partitions(self) -> Floats:
+        if (matrix := self._only_matrix) is not None:
+            return np.array([log_partition_one(matrix, self.tree_class)])
         values = NATIVE.log_partition(self._arcs, self.tree_class, self.threads)
         self._arcs.require_trees(values)
         return values
 
     @cached_property
     def _flat_marginals(self) -> Floats:
+        if self._only_matrix is not None:
+            return self._arc_marginals[0].ravel()
         flat, log_partitions = NATIVE.marginals(self._arcs, self.tree_class, self.threads)
         # The same pass yields log Z: keep it, unless it was computed before.
         self.__dict__.setdefault("_log_partitions", log_partitions)
@@ -227,6 +243,11 @@ class TreeInference:
 
     @cached_property
     def _arc_marginals(self) -> list[Floats]:
+        if (matrix := self._only_matrix) is not None:
+            marginals, log_partition = marginals_one(matrix, self.tree_class)
+            if "_log_partitions" not in self.__dict__:
+                self.__dict__["_log_partitions"] = np.array([log_partition])
+            return [marginals]
         return list(self._arcs.matrices(self._flat_marginals))
 
     @cached_property
@@ -363,3 +384,8 @@ class TreeInference:
             sentence.drawn_trees(heads, rng)
             for sentence, heads, rng in zip(self._sentences, draws, streams, strict=True)
         ]
+
+
+def _own_tree(heads: Heads, labels: tuple[str, ...] | None = None) -> Tree:
+    """Return the tree of a row of decoded heads, which no longer refers to the rows of other trees."""
+    return Tree.of_decoded(heads if heads.base is None else heads.copy(), labels)

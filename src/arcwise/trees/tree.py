@@ -55,6 +55,18 @@ class Tree:
             None if labels is None else ("", *labels),
         )
 
+    @classmethod
+    def of_decoded(cls, heads: Heads, labels: tuple[str, ...] | None = None) -> Tree:
+        """Wrap what a decoder built, without checking it again; ``heads`` is not copied and becomes
+        read-only.
+        """
+        # The checks of __post_init__ loop over words in Python: several times the cost of a short decode.
+        tree = object.__new__(cls)
+        heads.setflags(write=False)
+        object.__setattr__(tree, "heads", heads)
+        object.__setattr__(tree, "labels", labels)
+        return tree
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.heads, self.labels)
 
