@@ -132,8 +132,8 @@ def test_gradients_are_finite_differences(projective: bool, single_root: bool, l
 def test_gradients_of_weights_are_finite_differences(
     projective: bool, single_root: bool, labelled: bool
 ) -> None:
-    """In sentences so short that the trees with weight are unique: longer ones can exchange arcs, and rounding
-    decides which of two pairs of trees with the same mean is active."""
+    """In sentences so short that the trees with weight are unique: longer ones can exchange arcs, and
+    rounding decides which of two pairs of trees with the same mean is active."""
     shape = (3, 3, 2, 2) if labelled else (3, 3, 3)
     lengths = [1, 1, 1] if labelled else [2, 2, 1]
     generator = torch.Generator().manual_seed(3)

@@ -29,8 +29,8 @@ class SparseTrees:
     weights: Tensor
     """(K, …): at least 0, with sum 1; with gradient, as long as the same trees have weight.
 
-    Marginals are unique. Trees and weights need not be: two pairs of trees that exchange arcs can have the same
-    mean.
+    Marginals are unique. Trees and weights need not be: two pairs of trees that exchange arcs can have the
+    same mean.
     """
 
 
