@@ -54,6 +54,8 @@ CELLS: dict[str, list[Callable[[], object]]] = {
         _trained(replace(GRAPH, trainer="eg", projective=True), "report"),
         _trained(replace(GRAPH, trainer="log-linear"), RISK, "greedy"),
         _trained(replace(GRAPH, trainer="latent", clusters=2, labelled=False), "test decode=max-z"),
+        _trained(replace(GRAPH, trainer="split-merge", clusters=2), "parse CPU s"),
+        _trained(replace(GRAPH, trainer="eg-log-linear"), "report"),
         _trained(replace(GRAPH, list_columns=("MISC:Clusters",)), soft_clusters=2),
     ],
     "transition": [
