@@ -125,6 +125,7 @@ def recorded_native() -> Iterator[set[str]]:
         yield used
     finally:
         arcwise.native.__class__ = types.ModuleType
+        del arcwise.native.used_names  # type: ignore[attr-defined]
 
 
 @pytest.mark.slow
