@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, get_args
 
 from arcwise.annotation.document import AnnotationDocument
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 STEP = 4
 """Sentences scored in one background step: a few, so that requests do not wait."""
+MOST_HITS = 1_000_000
+"""A search with more hits is refused: they are kept in memory."""
 KEPT = 8
 """Searches whose hits are cached."""
 
@@ -93,7 +96,9 @@ class Searches:
             if key in self._hits:
                 return self._hits[key]
         # Outside the lock, so that another search need not wait; twice the work is harmless.
-        hits = list(parsed.hits(columns))
+        hits = list(islice(parsed.hits(columns), MOST_HITS + 1))
+        if len(hits) > MOST_HITS:
+            raise InputError(f"query: more than {MOST_HITS:,} hits; make it more specific")
         with self._lock:
             self._hits[key] = hits
             while len(self._hits) > KEPT:

@@ -74,14 +74,21 @@ def test_comment_lines_are_those_of_sentences() -> None:
 
 
 def test_hits_come_in_blocks_that_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    from arcwise.treebanks.search import matching
+    from arcwise.treebanks.search import joining
 
     treebank = Treebank.from_string(ALL * 5)
     queries = [
-        Query.parse(q) for q in ("[] .. []", "[] > []", "upos=VERB >> []", "[] > (@x > @y); without @x > cc")
+        Query.parse(q)
+        for q in (
+            "[] .. []",
+            "@a[]; @b[id<3]",
+            "[] > []",
+            "upos=VERB >> []",
+            "[] > (@x > @y); without @x > cc",
+        )
     ]
     expected, counts = [list(q.hits(treebank)) for q in queries], [q.count(treebank) for q in queries]
-    monkeypatch.setattr(matching, "_BLOCK", 1)
+    monkeypatch.setattr(joining, "_BLOCK", 1)
     assert [list(q.hits(treebank)) for q in queries] == expected
     assert [q.count(treebank) for q in queries] == counts
     assert [hits for hits, _ in counts] == [len(hits) for hits in expected]

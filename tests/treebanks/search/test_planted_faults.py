@@ -12,7 +12,7 @@ from hypothesis import Phase, settings
 
 from arcwise.treebanks.search import Query
 from faults.python_faults import planted
-from treebanks.search import test_mass_edit, test_odd_treebanks
+from treebanks.search import test_bounds, test_mass_edit, test_odd_treebanks
 from treebanks.search.every_query import every_query, fixed_treebank
 from treebanks.search.test_against_slow_search import treebank_of
 
@@ -41,7 +41,7 @@ FAULTS = [
     Fault("matching.evaluate_test", "return ~_equal(test, values)", "return _equal(test, values)"),
     Fault("matching._is_one_of", "np.isnan(numbers) if value == MISSING "
         "else", "False if value == MISSING else"),
-    Fault("matching._equal", "search(text) is not None", "re.match(test.values[0], text) is not None"),
+    Fault("matching._bounded", "compiled(test.values[0])", "compiled('^' + test.values[0])"),
     Fault("matching._combined", "return ~holds(part.condition)", "return holds(part.condition)"),
     Fault("matching.has_related", "relation.kind is "
         "RelationKind.DESCENDANT:", "relation.kind is RelationKind.ANCESTOR:"),
@@ -68,15 +68,21 @@ FAULTS = [
     Fault("matching.RelationIndex._ancestor_pairs", "ancestors(self.relation,", "ancestors(Relation(RelationKind.ANCESTOR, 1, self.relation.high),"),
     Fault("matching._by_ancestor", "ancestors(relation,", "ancestors(Relation(RelationKind.DESCENDANT, "
         "relation.low, (relation.high or 99) + 1),"),
-    Fault("matching._without", "matches.at(~matched", "matches.at(matched"),
-    Fault("matching.find", "order = np.lexsort(", "order = np.arange(len(matches.sentence)) if True else "
+    Fault("joining._without", "matches.at(~join", "matches.at(join"),
+    Fault("joining._ordered", "order = np.lexsort(", "order = np.arange(len(matches.sentence)) if True else "
         "np.lexsort("),
-    Fault("matching._Join.extend", "if self.distinct:", "if False:"),
-    Fault("matching._Join._check_label", "or lower in self.candidates:", "or True:"),
-    Fault("matching._Join._filtered", "hold != link.negated", "hold"),
-    Fault("matching._Join._filtered", "rows = rows.at(_compared(c, rows, self.columns))", "pass"),
-    Fault("matching._compared", 'equal if comparison.operator == "=" else ~equal', "equal"),
-    Fault("matching._Join.blocks", 'int(np.searchsorted(sentences, last, '
+    Fault("joining._Join._with_next_word", "if self.distinct:", "if False:"),
+    Fault("joining._Join._check_label", "or lower in self.candidates:", "or True:"),
+    Fault("joining._Join._filtered", "hold != link.negated", "hold"),
+    Fault("joining._Join._filtered", "rows = rows.at(_compared(", "(_compared("),
+    Fault("joining._compared", 'flags if operator == "=" else ~flags', "flags"),
+    Fault("joining._compared", '(equal == (operator == "=="))', "equal",
+          lambda: test_bounds.test_two_missing_values_are_equal_and_other_operators_require_both()),
+    Fault("joining._compared", "& ~missing_left & ~missing_right", "",
+          lambda: test_bounds.test_two_missing_values_are_equal_and_other_operators_require_both()),
+    Fault("joining._Join.extend", "for start in reversed(starts)", "for start in starts",
+          lambda: test_bounds.test_a_sentence_with_very_many_matches_is_searched_in_parts_and_in_order(pytest.MonkeyPatch())),
+    Fault("joining._Join.blocks", 'int(np.searchsorted(sentences, last, '
         'side="right"))', "min(start + _BLOCK, len(words))",
           lambda: blocks_fail()),
     Fault("values.Columns.family", "self.size + self.sentence", "self.size"),

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from arcwise.treebanks.search.matching import find
+import numpy as np
+
+from arcwise.treebanks.search.joining import find
 from arcwise.treebanks.search.query_parser import parse_query
 from arcwise.treebanks.search.syntax import (
     STEPS,
@@ -76,9 +78,13 @@ class Query:
         """The number of hits, and of sentences with a hit."""
         columns = treebank if isinstance(treebank, Columns) else Columns(treebank)
         hits = sentences = 0
-        for matches in find(self.parsed, columns):  # a sentence is never split between blocks
+        last = -1
+        for matches in find(self.parsed, columns):
             hits += len(matches.sentence)
-            sentences += len(set(matches.sentence.tolist()))
+            distinct = np.unique(matches.sentence)
+            # A sentence with very many hits is spread over several blocks.
+            sentences += len(distinct) - int(bool(len(distinct)) and distinct[0] == last)
+            last = int(distinct[-1]) if len(distinct) else last
         return hits, sentences
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from arcwise.treebanks.search.regex import RegexError, compiled
 from arcwise.treebanks.search.syntax import (
     KEYED,
     MISSING,
@@ -222,9 +223,9 @@ class ConditionParser:
         if self.scan.sees("|"):
             raise self.scan.error(f'put a regular expression with special characters in quotes: "{regex}|…"')
         try:
-            re.compile(regex)
-        except re.error as error:
-            hint = f"invalid regular expression ({error.msg})"
+            compiled(regex)
+        except RegexError as error:
+            hint = f"invalid regular expression ({error})"
             raise self.scan.error(hint, unexpected=repr(regex), at=at) from None
         return regex
 
@@ -346,14 +347,15 @@ class QueryParser(ConditionParser):
         """ "@" name "." property operator "@" name "." property"""
         left, left_property = self._word_property()
         at = self.scan.at
-        operator = self.scan.comparison()
+        operator = next((strict for strict in ("==", "!==") if self.scan.take(strict)), "")
+        operator = operator or self.scan.comparison()
         if operator in ("~", "!~"):
-            hint = "expected one of = != < <= > >= between two words"
+            hint = "expected one of = != == !== < <= > >= between two words"
             raise self.scan.error(hint, unexpected=repr(operator), at=at)
         right, right_property = self._word_property()
         for prop in (left_property, right_property):
             if operator in NUMERIC_OPERATORS and not is_number(str(prop)):
-                hint = f"{prop} is not a number; expected = or !="
+                hint = f"{prop} is not a number; expected = != == or !=="
                 raise self.scan.error(hint, unexpected=repr(operator), at=at)
         return PropertyComparison(left, left_property, operator, right, right_property)
 

@@ -9,12 +9,15 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from arcwise.errors import InputError
 from arcwise.treebanks.columns import column_number
 from arcwise.treebanks.field_values import split_pairs
 from arcwise.treebanks.rows import BOM
 from arcwise.treebanks.search.syntax import MISSING, Property
 from arcwise.treebanks.treebank import Treebank
 from arcwise.trees import UNKNOWN, tree_properties
+
+_MAX_WALKED = 10**9  # steps up; real treebanks need a few per word and level
 
 Positions = npt.NDArray[np.int64]
 """Words, numbered from 0 over the whole treebank; -1 means no word."""
@@ -119,8 +122,12 @@ class Columns:
         Files read with ``strict=False`` can have cycles, so it stops after as many steps as words.
         """
         padded = np.append(self.up, -1)
+        walked = 0
         for _ in range(self.longest):
             words = padded[words]
+            walked += len(words)
+            if walked > _MAX_WALKED:
+                raise InputError("query: the trees are too deep for conditions on ancestors or depth")
             if not (words >= 0).any():
                 return
             yield words
