@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from arcwise.cli._support.files import Files
+from arcwise.cli._support.output import echo
 
 if TYPE_CHECKING:
     from arcwise.treebanks import Treebank
@@ -63,17 +64,17 @@ def run(
     for title, candidate in (("as the model is", parser), ("fitted", fitted)):
         result = reliability(candidate, gold, bins=bins, threads=threads)
         temperatures = candidate.fitted
-        typer.echo(
+        echo(
             f"{title}: temperature {temperatures.heads:.4g}, smoothing {temperatures.smoothing:.4g}, mean "
             f"-log P(gold head) {result.head_loss:.4f}"
         )
-        typer.echo(f"{result.heads}\n")
+        echo(f"{result.heads}\n")
         if result.labels is not None:
-            typer.echo(
+            echo(
                 f"{title}, head and label: temperature {temperatures.labels:.4g}, mean -log P(gold label) "
                 f"{result.label_loss:.4f}"
             )
-            typer.echo(f"{result.labels}\n")
+            echo(f"{result.labels}\n")
     if plot is not None:
         save(plot_reliability(result.heads), plot)
     if output is not None:
@@ -82,4 +83,4 @@ def run(
             Pipeline(pipeline.tokenizer, pipeline.tagger, fitted, card=pipeline.card).save(output)
         else:
             fitted.save(output, precision=parser.info.get("precision", "float32"))
-        typer.echo(f"model written to {output}")
+        echo(f"model written to {output}")

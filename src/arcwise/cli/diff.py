@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from arcwise.cli._support.files import Files
-from arcwise.cli._support.output import COLOR, print_json, print_tables, wants_color
+from arcwise.cli._support.output import COLOR, echo, print_json, print_tables, wants_color
 
 if TYPE_CHECKING:
     from arcwise.evaluation.agreement import Agreement
@@ -53,7 +53,7 @@ def run(
     sides = SideBySide(read_version(a), read_version(b))
     differences = list(sides.differences(names))
     if not differences and html is None and not json:
-        typer.echo(f"{sides.a.source}, {sides.b.source}: no difference", err=True)
+        echo(f"{sides.a.source}, {sides.b.source}: no difference", err=True)
         return
     agreement = agreement_of(sides, subtypes=subtypes)
     if html is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from arcwise.cli._support.files import Files
+from arcwise.cli._support.output import echo
 
 FILES = Files(may_read=("model",))
 
@@ -45,7 +46,7 @@ def run(
         return
     shown = _in_per_cent(_plain(info)) if everything else _short(info)
     for key, value in shown.items():
-        typer.echo("\n".join(_lines(key, value)))
+        echo("\n".join(_lines(key, value)))
 
 
 def _short(info: Mapping[str, Any]) -> dict[str, Any]:

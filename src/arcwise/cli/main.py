@@ -201,8 +201,10 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def _print_error(line: str, where: str = "arcwise") -> None:
     """Print a line on standard error, unless it is closed."""
+    from arcwise.cli._support.output import one_line
+
     with contextlib.suppress(OSError):
-        print(f"{where}: {line}", file=sys.stderr, flush=True)
+        print(f"{where}: {one_line(line)}", file=sys.stderr, flush=True)
 
 
 def _discard_output() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from arcwise.cli._support.files import Files
+from arcwise.cli._support.output import echo
 
 FILES = Files(reads=("base", "mine", "theirs"), writes=("output",))
 
@@ -43,10 +44,10 @@ def run(
     with open_output(target) as out:
         out.write(merged.data)
     for conflict in merged.conflicts:
-        typer.echo(str(conflict), err=True)
+        echo(str(conflict), err=True)
     if merged.conflicts:
         count = len(merged.conflicts)
-        typer.echo(
+        echo(
             f"{count} conflict{'s' * (count != 1)}, recorded in comments that start with '# conflict'",
             err=True,
         )

@@ -11,6 +11,7 @@ import typer
 
 from arcwise.cli._support.files import Files
 from arcwise.cli._support.options import from_declaration, takes_options
+from arcwise.cli._support.output import echo
 from arcwise.cli._support.parse_corpus import CorpusArguments, CorpusCommand
 from arcwise.cli._support.parse_work import ParseOutput, ParseWork, targets_of
 from arcwise.cli._support.usage import PlainCommand
@@ -206,7 +207,7 @@ def run(arguments: ParseArguments) -> None:
     if arguments.show or arguments.html is not None:
         options = _for_pictures(options, parser.capabilities, page=arguments.html is not None)
     if options.confidence and (doubt := confidence_warning(parser.info)):
-        typer.echo(f"warning: {arguments.model}: {doubt}", err=True)
+        echo(f"warning: {arguments.model}: {doubt}", err=True)
     fields = TextFields(corpus.text_field, corpus.id_field)
     reading = InputSettings(arguments.input_format, arguments.errors, arguments.immediate, fields)  # type: ignore[arg-type]
     output = ParseOutput(arguments.output, corpus.to, show=arguments.show, html=arguments.html)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from arcwise.cli._support.files import Files
+from arcwise.cli._support.output import echo
 
 FILES = Files(reads=("file",), writes=("output",))
 
@@ -32,7 +33,7 @@ def run(
             trees += changed.trees
             words += treebank.word_count
             sentences += len(treebank)
-    typer.echo(
+    echo(
         f"{heads} of {words} heads changed ({heads / max(words, 1):.2%}), in {trees} of {sentences} trees "
         f"({trees / max(sentences, 1):.2%})",
         err=True,

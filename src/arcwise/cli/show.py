@@ -13,6 +13,9 @@ from arcwise.cli._support.output import COLOR, wants_color
 if TYPE_CHECKING:
     from arcwise.treebanks import Sentence
 
+_MOST_DRAWN = 400  # words of a sentence with arcs in the terminal
+_MOST_IN_PICTURE = 2000
+
 FILES = Files(reads=("file",), writes=("svg", "png", "pdf", "html"))
 
 
@@ -65,6 +68,9 @@ def print_trees(sentences: Iterable[tuple[int, Sentence]], *, color: bool) -> No
         heading = printable(f"{name}: {sentence.text}")
         tags = sentence.upos if any(tag != "_" for tag in sentence.upos) else None
         typer.echo("\n" * (at > 0) + (f"\x1b[1m{heading}\x1b[0m" if color else heading), color=color)
+        if len(sentence) > _MOST_DRAWN:
+            print_rows(sentence, name)
+            continue
         drawn = draw(
             sentence.tree,
             sentence.forms,
@@ -76,11 +82,36 @@ def print_trees(sentences: Iterable[tuple[int, Sentence]], *, color: bool) -> No
         typer.echo(drawn, color=color)
 
 
+def print_rows(sentence: Sentence, name: str) -> None:
+    """Print a sentence that is too long for arcs, whose drawing takes cubic time, as a list of words."""
+    from arcwise.trees.draw import printable
+
+    typer.echo(f"sentence {printable(name)}: {len(sentence)} words, too many to draw arcs", err=True)
+    width = len(str(len(sentence)))
+    rows = zip(sentence.forms, sentence.upos, sentence.heads[1:].tolist(), sentence.deprels, strict=True)
+    for number, (form, tag, head, label) in enumerate(rows, 1):
+        above = "?" if head < 0 else str(head)
+        typer.echo(
+            f"{number:{width}} ◄ {above:{width}} {printable(form)}  {printable(tag)}  {printable(label)}"
+        )
+
+
+def _drawable(sentences: Iterable[Sentence], most: int) -> Iterator[Sentence]:
+    """The sentences; ``InputError`` for one that is too long for a picture."""
+    from arcwise.errors import InputError
+
+    for sentence in sentences:
+        if len(sentence) > most:
+            name = f"sentence {sentence.sent_id or sentence.number + 1}"
+            raise InputError(f"{name}: has {len(sentence)} words; a picture shows at most {most}")
+        yield sentence
+
+
 def _write_pictures(sentence: Sentence, pictures: Mapping[str, str]) -> None:
     from arcwise.visual import svg
     from arcwise.visual.svg import write_picture
 
-    drawn = svg(sentence)
+    drawn = svg(*_drawable([sentence], _MOST_IN_PICTURE))
     for kind, path in pictures.items():
         write_picture(drawn, path, kind)
 
@@ -90,7 +121,9 @@ def _write_html(sentences: Iterator[Sentence], path: str, *, title: str) -> None
     from arcwise.visual import html_parts
 
     with open_output(path) as out:
-        for part in html_parts(sentences, title="Dependency trees" if title == "-" else title):
+        for part in html_parts(
+            _drawable(sentences, _MOST_IN_PICTURE), title="Dependency trees" if title == "-" else title
+        ):
             out.write(part.encode())
 
 

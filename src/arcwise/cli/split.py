@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from arcwise.cli._support.files import Files, refuse_existing
+from arcwise.cli._support.output import echo
 
 FILES = Files(reads=("file",), folders=("folder",))
 
@@ -44,7 +45,7 @@ def run(
     for name, part in pieces.items():
         target = targets[name]
         part.write(target)
-        typer.echo(f"{target}: {len(part)} sentences, {part.word_count} words")
+        echo(f"{target}: {len(part)} sentences, {part.word_count} words")
 
 
 def _shares(text: str) -> dict[str, float]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from arcwise.cli._support.files import Files
+from arcwise.cli._support.output import echo
 
 if TYPE_CHECKING:
     from arcwise.treebanks.statistics import Statistics
@@ -42,7 +43,7 @@ def run(
 
         typer.echo(dumps([result.as_dict() for result in results], ensure_ascii=False, indent=2))
     else:
-        typer.echo(table(results, names, width=_width()))
+        echo(table(results, names, width=_width()))
     if plot is not None:
         from arcwise.visual.plots import plot_statistics, save
 

@@ -10,6 +10,7 @@ import typer
 
 from arcwise.cli._support.files import Files, output_path
 from arcwise.cli._support.options import from_declaration, takes_options
+from arcwise.cli._support.output import echo
 from arcwise.distillation import DistillationConfig
 from arcwise.graph.config import TRAINERS, GraphConfig
 from arcwise.learning.options import declared
@@ -369,5 +370,5 @@ def _save(trained: Parser, model: str, precision: Precision, interrupted: bool, 
     if target == model:
         progress.say(f"model written to {target}")
         return
-    typer.echo(f"training was stopped: {model} is unchanged, the new model is {target}", err=True)
+    echo(f"training was stopped: {model} is unchanged, the new model is {target}", err=True)
     raise KeyboardInterrupt

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import typer
 
 from arcwise.cli._support.files import Files
+from arcwise.cli._support.output import json_text, one_line
 from arcwise.errors import OptionError
 
 FILES = Files(reads=("files",))
@@ -54,7 +55,7 @@ def run(
     for text, values, warning in reports:
         if warning and not warnings:
             continue
-        typer.echo(_one_line(values) if json else text)
+        typer.echo(json_text(values) if json else one_line(text))
         shown += 1
         wrong = wrong or not warning
         if shown == max_errors:
@@ -91,9 +92,3 @@ def _findings(files: list[str], level: str, partial: bool) -> Iterator[_Report]:
     highest = MAX_LEVEL if level == "ud" else int(level)
     for path, finding in check_files(files, level=highest, partial=partial):
         yield f"{path}:{finding}", {"path": path, **finding.to_json()}, finding.warning
-
-
-def _one_line(values: dict[str, Any]) -> str:
-    from json import dumps
-
-    return dumps(values, ensure_ascii=False)

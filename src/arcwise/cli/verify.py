@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from arcwise.cli._support.files import Files
+from arcwise.cli._support.output import echo
 
 FILES = Files(reads=("certificate", "corpus", "rules"))
 
@@ -45,7 +46,7 @@ def run(
             f"{certificate}: does not name its sentences; expected a certificate written by 'arcwise induce'"
         )
     tags = selection.tags(Treebank.read(corpus))
-    typer.echo(f"{len(tags)} sentences, {tags.words} words ({selection})")
+    echo(f"{len(tags)} sentences, {tags.words} words ({selection})")
     blocks = data.get("blocks")
     try:
         with ProgressLine() as line:
@@ -57,12 +58,12 @@ def run(
                 progress=lambda done, total: line.count(done, total, "nodes" if blocks is None else "blocks"),
             )
     except CertificateError as error:
-        typer.echo(f"rejected: {error}", err=True)
+        echo(f"rejected: {error}", err=True)
         if data.get("constraint") is not None and constraint is None:
-            typer.echo(
+            echo(
                 "use --constrain SHARE, and --rules FILE for rules of your own, to accept a proof about "
                 "such parses",
                 err=True,
             )
         raise typer.Exit(1) from None
-    typer.echo(f"verified: {proved.claim} (gap {100 * proved.gap:.2f} %); {proved.leaves} leaves")
+    echo(f"verified: {proved.claim} (gap {100 * proved.gap:.2f} %); {proved.leaves} leaves")

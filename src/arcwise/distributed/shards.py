@@ -136,7 +136,8 @@ def _pieces(file: InputFile, size: int) -> Iterator[_Piece]:
     try:
         with open_input(file.absolute_path) as stream:
             while True:
-                block = read_some(stream, _READ)
+                # At least as much as is pending, so that a record without end takes linear time.
+                block = read_some(stream, max(_READ, len(rest)))
                 rest += block
                 while len(rest) > size:
                     end = first_end(rest, size, file.format)

@@ -16,6 +16,7 @@ from arcwise.learning.config import read_toml
 from arcwise.transition.system import RootSide, Transition, TransitionSystem, system_from_dict
 
 LEFT_ARC, RIGHT_ARC, SHIFT = Transition("left-arc"), Transition("right-arc"), Transition("shift")
+_MAX_DIGITS = 18  # Python refuses to convert thousands of them
 REDUCE_LEFT = Transition("reduce", periphery="left")
 
 
@@ -123,10 +124,11 @@ def _parameters(name: str, text: str, maker: Callable[..., TransitionSystem]) ->
             values[key] = value
         elif value in ("inf", "∞", "unbounded"):
             values[key] = None
-        elif value.isdecimal():
+        elif value.isdecimal() and len(value) <= _MAX_DIGITS:
             values[key] = int(value)
         else:
-            raise InputError(f"system: found {part!r} in {name}, expected a whole number or 'inf'")
+            shown = part if len(part) <= 40 else part[:39] + "…"
+            raise InputError(f"system: found {shown!r} in {name}, expected a whole number or 'inf'")
     return values
 
 

@@ -20,6 +20,8 @@ Kind = Literal["left-arc", "right-arc", "reduce", "shift"]
 Periphery = Literal["none", "left", "right", "not-right"]
 RootSide = Literal["left", "right"]
 
+_MAX_BOUND = 1_000_000  # of K and D: more than any sentence needs, and far within native integers
+
 
 @dataclass(frozen=True)
 class Transition:
@@ -227,3 +229,5 @@ def _at_least(name: str, value: object, least: int) -> None:
         raise InputError(
             f"{name}: found {value!r}, expected a whole number of at least {least}, or unbounded"
         )
+    if value is not None and value > _MAX_BOUND:
+        raise InputError(f"{name}: found {value}, expected at most {_MAX_BOUND}, or unbounded")

@@ -185,7 +185,7 @@ def _comment_texts(sentence: JsonSentence, where: str) -> Iterator[str]:
     for line in lines:
         if "\n" in line or "\r" in line:
             raise InputError(f"{where}.comments: found a line break in {line!r}, expected one line")
-        yield (line if line.startswith("#") else f"# {line}") + "\n"
+        yield _writable(line if line.startswith("#") else f"# {line}") + "\n"
 
 
 def _row_text(row: JsonRow, default_id: str) -> str:
@@ -197,8 +197,12 @@ def _row_text(row: JsonRow, default_id: str) -> str:
     head = None if row.head is None else str(row.head)
     fields = (row.form, row.lemma, row.upos, row.xpos, feats, head, row.label, deps, _misc_text(row))
     text = "\t".join((row.id or default_id, *(field or "_" for field in fields)))
-    # Lone surrogates, which JSON can escape, cannot be written as UTF-8.
-    return text.encode("utf-8", "replace").decode() + "\n"
+    return _writable(text) + "\n"
+
+
+def _writable(text: str) -> str:
+    """Replace lone surrogates, which JSON can escape but UTF-8 cannot write, by ``?``."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _misc_text(row: JsonRow) -> str:

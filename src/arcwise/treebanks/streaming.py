@@ -41,8 +41,9 @@ def stream_opened(
     line = 1
     sentences = 0
     rest = b""
-    for number, piece in enumerate(iter(lambda: source.read(batch_bytes), b"")):
-        if not number:
+    # At least as much as is pending: a file without sentence ends would otherwise take quadratic time.
+    while piece := source.read(max(batch_bytes, len(rest))):
+        if line == 1 and not rest:
             refuse_other_encoding(piece[:4], path)
         rest += piece
         cut = native.treebank_last_boundary(rest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +29,41 @@ def wants_color(option: bool | None = None) -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def print_json(value: dict[str, Any]) -> None:
-    """Print one JSON object."""
+_LONGEST_LINE = 10_000  # characters of a message
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Print text that may contain names of files or parts of them, without control characters.
+
+    A terminal would interpret them: they could move the cursor, recolour or hide lines, even run commands.
+    """
+    from arcwise.trees.draw import printable
+
+    typer.echo("\n".join(printable(line) for line in text.split("\n")), err=err)
+
+
+def one_line(text: str) -> str:
+    """A message as one line: without control characters, line breaks included, and not endlessly long."""
+    from arcwise.trees.draw import printable
+
+    return printable(text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 1] + "…")
+
+
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    r"""JSON without control characters: its own escapes stand for those that JSON would leave.
+
+    >>> json_text({"sent_id": "a\x9b2J"})
+    '{"sent_id": "a\\u009b2J"}'
+    """
     import json
 
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return re.sub("[\x7f-\x9f\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """Print one JSON object."""
+    typer.echo(json_text(value, indent=2))
 
 
 def print_tables(tables: RenderableType, *, width: int = _PIPE_WIDTH) -> None:
@@ -51,6 +82,6 @@ def warn_unsound(*files: Soundness) -> None:
     """Print problems of the scored trees on standard error."""
     for file in files:
         if not file.is_sound:
-            typer.echo(f"warning: {file}", err=True)
+            echo(f"warning: {file}", err=True)
             for example in file.examples:
-                typer.echo(f"  {example}", err=True)
+                echo(f"  {example}", err=True)

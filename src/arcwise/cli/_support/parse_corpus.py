@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from arcwise.cli._support.output import echo
+
 if TYPE_CHECKING:
     from arcwise.distributed import Summary
     from arcwise.engine import Engine
@@ -113,7 +115,7 @@ class CorpusCommand:
             engine=self._engine(workers),
             progress=JobProgress(),
         )
-        typer.echo(self._summary_line(summary), err=True)
+        echo(self._summary_line(summary), err=True)
         return 1 if summary.errors else 0
 
     def _engine(self, workers: int) -> Engine:

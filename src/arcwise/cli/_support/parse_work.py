@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-import typer
-
 from arcwise.cli._support.files import names_folder, refuse_existing
+from arcwise.cli._support.output import echo
 from arcwise.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -250,7 +249,7 @@ class ParseWork:
 
 
 def _say(line: str) -> None:
-    typer.echo(f"arcwise: {line}", err=True)
+    echo(f"arcwise: {line}", err=True)
 
 
 def _json_line(values: Mapping[str, Any]) -> bytes:

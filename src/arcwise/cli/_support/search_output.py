@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import typer
 
-from arcwise.cli._support.output import print_json
+from arcwise.cli._support.output import echo, print_json
 from arcwise.errors import InputError
 from arcwise.treebanks import Sentence, Treebank, open_output, stream
 from arcwise.treebanks.search import Columns, Hit, MassEdit, Plan, Query, frequencies, unseen, with_edits
@@ -106,9 +105,9 @@ def print_hits(query: Query, files: Sequence[str], *, as_json: bool, most: int) 
     for part, hit in hits:
         some = True
         text = marked(part.treebank[hit.sentence], hit)
-        typer.echo(f"{part.place(hit.sentence, [*hit.words.values()])}: {text}")
+        echo(f"{part.place(hit.sentence, [*hit.words.values()])}: {text}")
     if not some:
-        typer.echo("; ".join(["no hits", *_hints(query, files)]), err=True)
+        echo("; ".join(["no hits", *_hints(query, files)]), err=True)
 
 
 def _hints(query: Query, files: Sequence[str]) -> list[str]:
@@ -173,9 +172,9 @@ def print_counts(query: Query, files: Sequence[str], *, as_json: bool) -> None:
     all_hits, all_sentences = (sum(c[i] for c in counts.values()) for i in (0, 1))
     if len(counts) > 1:
         for file, (hits, sentences) in counts.items():
-            typer.echo(f"{file}: {_counted(hits, 'hit')} in {_counted(sentences, 'sentence')}")
+            echo(f"{file}: {_counted(hits, 'hit')} in {_counted(sentences, 'sentence')}")
     total = f"{_counted(all_hits, 'hit')} in {_counted(all_sentences, 'sentence')}"
-    typer.echo(f"all: {total}" if len(counts) > 1 else total)
+    echo(f"all: {total}" if len(counts) > 1 else total)
 
 
 def _counted(number: int, what: str) -> str:
@@ -200,7 +199,7 @@ def print_table(query: Query, files: Sequence[str], table: Sequence[TableColumn]
     for line in lines:
         cells = [" " * (w - cell_width(c)) + c for c, w in zip(line[:2], widths, strict=False)]
         cells += [c + " " * (w - cell_width(c)) for c, w in zip(line[2:], widths[2:], strict=True)]
-        typer.echo("  ".join(cells).rstrip())
+        echo("  ".join(cells).rstrip())
 
 
 def print_preview(edit: MassEdit, file: str) -> None:
@@ -212,10 +211,10 @@ def print_preview(edit: MassEdit, file: str) -> None:
             skipped += len(plan.refused)
             if plan.edits or plan.refused:
                 sentence = part.treebank[plan.sentence]
-                typer.echo(f"{part.place(plan.sentence)}: {printable(sentence.text)}")
+                echo(f"{part.place(plan.sentence)}: {printable(sentence.text)}")
                 _print_plan(sentence, plan)
     summary = f"{_counted(fields, 'field')} of {_counted(sentences, 'sentence')} would change"
-    typer.echo(summary + (f", {_counted(skipped, 'hit')} would be skipped" if skipped else ""))
+    echo(summary + (f", {_counted(skipped, 'hit')} would be skipped" if skipped else ""))
 
 
 def _print_plan(sentence: Sentence, plan: Plan) -> None:
@@ -225,9 +224,9 @@ def _print_plan(sentence: Sentence, plan: Plan) -> None:
     for edit in plan.edits:
         row = rows[edit.row]
         old = printable(row[column_number(edit.column)])
-        typer.echo(f"  {edit.row} {printable(row[1])}  {edit.column}: {old} → {printable(edit.value)}")
+        echo(f"  {edit.row} {printable(row[1])}  {edit.column}: {old} → {printable(edit.value)}")
     for refused in plan.refused:
-        typer.echo(f"  skipped: {refused.reason}")
+        echo(f"  skipped: {refused.reason}")
 
 
 def write_edited(edit: MassEdit, file: str, output: str) -> None:
@@ -242,7 +241,7 @@ def write_edited(edit: MassEdit, file: str, output: str) -> None:
             fields, sentences = fields + sum(map(len, edits.values())), sentences + len(edits)
             skipped += [f"{part.place(p.sentence)}: {r.reason}" for p in plans for r in p.refused]
     for line in skipped[:_MAX_SKIPPED]:
-        typer.echo(f"skipped: {line}", err=True)
+        echo(f"skipped: {line}", err=True)
     if len(skipped) > _MAX_SKIPPED:
-        typer.echo(f"skipped: {len(skipped) - _MAX_SKIPPED:,} more (--preview shows all)", err=True)
-    typer.echo(f"{_counted(fields, 'field')} of {_counted(sentences, 'sentence')} changed", err=True)
+        echo(f"skipped: {len(skipped) - _MAX_SKIPPED:,} more (--preview shows all)", err=True)
+    echo(f"{_counted(fields, 'field')} of {_counted(sentences, 'sentence')} changed", err=True)

@@ -13,7 +13,7 @@ from arcwise.treebanks.validation.raw import SENT_ID, RawSentence
 
 _PARALLEL_ID = re.compile(
     r"#\s*parallel_id\s*=\s*(?P<all>(?P<sentence>[a-z]+/[-0-9a-z]+)"
-    r"(?:/(?=[ap])(?:alt(?P<alt>[1-9][0-9]*))?(?:part(?P<part>[1-9][0-9]*))?)?)"
+    r"(?:/(?=[ap])(?:alt(?P<alt>[1-9][0-9]{0,17}))?(?:part(?P<part>[1-9][0-9]{0,17}))?)?)"
 )
 _NEW = {name: re.compile(rf"#\s*{name}(?:\s+\S+)?") for name in ("newdoc", "newpar")}
 

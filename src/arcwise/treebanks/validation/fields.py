@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, wraps
 from itertools import pairwise
+from typing import TypeVar
 
 from arcwise.treebanks.field_values import pairs
 from arcwise.treebanks.rows import DEPREL, DEPS, FEATS, HEAD, LEMMA, MISC, Row
-from arcwise.treebanks.validation.findings import Report
+from arcwise.treebanks.validation.findings import Report, shortened
 from arcwise.treebanks.validation.inventory import RELATIONS, universal
 from arcwise.treebanks.validation.raw import RawSentence
 from arcwise.treebanks.validation.repairs import set_field
 
+_Result = TypeVar("_Result")
 Problems = tuple[tuple[str, str], ...]
 """Rules that a value violates, each with a message."""
 
@@ -50,7 +52,9 @@ def _check_empty(
         value = row.fields[column]
         if value != "_" and not (column == FEATS and value == "Typo=Yes"):
             repair = set_field(raw, row, column, "_")
-            report.add_field(rule, row, column, f"{node} should have _ here, not {value!r}", repair=repair)
+            report.add_field(
+                rule, row, column, f"{node} should have _ here, not {shortened(value)!r}", repair=repair
+            )
 
 
 def _check_value(
@@ -64,23 +68,41 @@ def _check_value(
     value = row.fields[column]
     if value == "_" or not value:
         return
-    for rule, message in problems(value):
-        better = canonical(value)
-        remaining = {rule for rule, _ in problems(better)} if better != "_" else set()
-        # A repair must fix this rule without violating another.
-        fixed = rule not in remaining and remaining <= {rule for rule, _ in problems(value)}
-        repair = set_field(raw, row, column, better, f"write {better}") if fixed else None
-        report.add_field(rule, row, column, message, repair=repair)
+    found = problems(value)
+    if not found:
+        return
+    better = canonical(value)
+    remaining = {rule for rule, _ in problems(better)} if better != "_" else set()
+    # A repair must fix its rule without violating another.
+    possible = remaining <= {rule for rule, _ in found}
+    repair = set_field(raw, row, column, better, f"write {shortened(better)}") if possible else None
+    for rule, message in found:
+        report.add_field(rule, row, column, message, repair=None if rule in remaining else repair)
 
 
-# The functions below depend on the value alone and values repeat, so their results are cached.
+_LONGEST_CACHED = 1000  # of longer values, only the last are cached: their number bounds the memory
 
 
-features: Callable[[str], Mapping[str, str]] = lru_cache(maxsize=1 << 14)(pairs)
+def _cached(size: int) -> Callable[[Callable[[str], _Result]], Callable[[str], _Result]]:
+    """Cache a function of a field: its result depends on the value alone, and values repeat."""
+
+    def decorate(compute: Callable[[str], _Result]) -> Callable[[str], _Result]:
+        cached, cached_long = lru_cache(maxsize=size)(compute), lru_cache(maxsize=2)(compute)
+
+        @wraps(compute)
+        def wrapped(value: str) -> _Result:
+            return cached(value) if len(value) <= _LONGEST_CACHED else cached_long(value)
+
+        return wrapped
+
+    return decorate
+
+
+features: Callable[[str], Mapping[str, str]] = _cached(1 << 14)(pairs)
 """FEATS as a mapping, cached because a treebank repeats few values."""
 
 
-@lru_cache(maxsize=1 << 14)
+@_cached(1 << 14)
 def feats_problems(feats: str) -> Problems:
     """The rules that FEATS violates.
 
@@ -91,25 +113,29 @@ def feats_problems(feats: str) -> Problems:
     lower = [part.lower() for part in parts]
     problems: list[tuple[str, str]] = []
     if lower != sorted(lower):
-        problems.append(("unsorted-features", f"features should be in alphabetical order: {feats!r}"))
+        problems.append(
+            ("unsorted-features", f"features should be in alphabetical order: {shortened(feats)!r}")
+        )
     names = set()
     for part in parts:
         match = _FEATURE.fullmatch(part)
         names.add(match[1] if match else part)
         if not match:
-            problems.append(("invalid-feature", f"{part!r} is not a feature such as Number=Sing"))
+            problems.append(("invalid-feature", f"{shortened(part)!r} is not a feature such as Number=Sing"))
             continue
         values = match[2].split(",")
         if len(set(values)) < len(values):
-            problems.append(("repeated-feature-value", f"{part!r} repeats a value"))
+            problems.append(("repeated-feature-value", f"{shortened(part)!r} repeats a value"))
         if [v.lower() for v in values] != sorted(v.lower() for v in values):
-            problems.append(("unsorted-feature-values", f"values should be in alphabetical order: {part!r}"))
+            problems.append(
+                ("unsorted-feature-values", f"values should be in alphabetical order: {shortened(part)!r}")
+            )
     if len(names) < len(parts):
-        problems.append(("repeated-feature", f"{feats!r} repeats a feature"))
+        problems.append(("repeated-feature", f"{shortened(feats)!r} repeats a feature"))
     return tuple(problems)
 
 
-@lru_cache(maxsize=1 << 12)
+@_cached(1 << 12)
 def canonical_feats(feats: str) -> str:
     """FEATS with features and values sorted, capitalized and without duplicates.
 
@@ -129,7 +155,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-@lru_cache(maxsize=1 << 14)
+@_cached(1 << 14)
 def deps_pairs(deps: str) -> tuple[tuple[str, str], ...] | None:
     """DEPS as (head, relation) pairs; None if it is malformed.
 
@@ -142,12 +168,12 @@ def deps_pairs(deps: str) -> tuple[tuple[str, str], ...] | None:
     return tuple((head, label) for head, _, label in pairs) if all(colon for _, colon, _ in pairs) else None
 
 
-@lru_cache(maxsize=1 << 14)
+@_cached(1 << 14)
 def deps_problems(deps: str) -> Problems:
     """The rules that DEPS violates by itself; whether its heads exist depends on the sentence."""
     pairs = deps_pairs(deps)
     if pairs is None:
-        return (("invalid-deps", f"{deps!r} is not a list of head:relation pairs separated by |"),)
+        return (("invalid-deps", f"{shortened(deps)!r} is not a list of head:relation pairs separated by |"),)
     problems: list[tuple[str, str]] = []
     malformed = [head for head, _ in pairs if not ENHANCED_HEAD.fullmatch(head)]
     problems += [("invalid-ehead", f"the head {head!r} is not an ID such as 3 or 3.1") for head in malformed]
@@ -166,18 +192,18 @@ def deps_problems(deps: str) -> Problems:
 def _order_problems(deps: str, pairs: tuple[tuple[str, str], ...]) -> Problems:
     heads = [_sort_key(head) for head, _ in pairs]
     if heads != sorted(heads):
-        return (("unsorted-deps", f"{deps!r} should be sorted by head"),)
+        return (("unsorted-deps", f"{shortened(deps)!r} should be sorted by head"),)
     problems = []
     for (head, label), (next_head, next_label) in pairwise(pairs):
         if head == next_head and next_label < label:
-            message = f"relations to head {head} should be in alphabetical order: {deps!r}"
+            message = f"relations to head {head} should be in alphabetical order: {shortened(deps)!r}"
             problems.append(("unsorted-deps-2", message))
         elif head == next_head and next_label == label:
             problems.append(("repeated-deps", f"{head}:{label} is repeated"))
     return tuple(problems)
 
 
-@lru_cache(maxsize=1 << 12)
+@_cached(1 << 12)
 def canonical_deps(deps: str) -> str:
     """DEPS sorted and without duplicates.
 
@@ -191,12 +217,13 @@ def canonical_deps(deps: str) -> str:
     return "|".join(f"{head}:{label}" for head, label in ordered)
 
 
-def _sort_key(head: str) -> tuple[int, int]:
+def _sort_key(head: str) -> tuple[int, str, int, str]:
+    """Orders IDs by number: without leading zeros, a longer one is larger."""
     word, _, empty = head.partition(".")
-    return int(word), int(empty or 0)
+    return len(word), word, len(empty), empty
 
 
-@lru_cache(maxsize=1 << 12)
+@_cached(1 << 12)
 def _is_enhanced_label(label: str) -> bool:
     """Whether a label is a relation, optionally with a subtype, a preposition (in any script) and a case."""
     relation, *subtypes = label.split(":")
@@ -228,7 +255,7 @@ def _check_self_loop(row: Row, report: Report) -> None:
         report.add_field("deps-self-loop", row, DEPS, f"node {row.id} is its own head")
 
 
-@lru_cache(maxsize=1 << 14)
+@_cached(1 << 14)
 def misc_problems(misc: str) -> Problems:
     """The rules that MISC violates.
 
@@ -240,11 +267,11 @@ def misc_problems(misc: str) -> Problems:
     for part in misc.split("|"):
         name, equals, value = part.partition("=")
         if not name and equals:
-            problems.append(("empty-misc-key", f"{part!r} has no attribute name before ="))
+            problems.append(("empty-misc-key", f"{shortened(part)!r} has no attribute name before ="))
         elif not name:
             problems.append(("empty-misc", "there is an empty attribute; check the vertical bars"))
         if name.strip() != name or value.strip() != value:
-            message = f"whitespace around the name or value in {part!r}"
+            message = f"whitespace around the name or value in {shortened(part)!r}"
             problems.append(("misc-extra-space", message))
         if name in _STANDARD_MISC:
             seen.append(name)
@@ -259,14 +286,17 @@ def misc_problems(misc: str) -> Problems:
     return tuple(problems)
 
 
-@lru_cache(maxsize=1 << 12)
+@_cached(1 << 12)
 def canonical_misc(misc: str) -> str:
     """MISC without surrounding whitespace, empty attributes and duplicates of standard attributes."""
     parts: list[str] = []
+    standard: set[str] = set()
     for part in misc.split("|"):
         name, equals, value = part.partition("=")
         name = name.strip()
         cleaned = _SPELLINGS.get(name.lower(), name) + equals + value.strip()
-        if cleaned and not (cleaned in parts and cleaned.partition("=")[0] in _STANDARD_MISC):
+        if cleaned and cleaned not in standard:
             parts.append(cleaned)
+            if cleaned.partition("=")[0] in _STANDARD_MISC:
+                standard.add(cleaned)
     return "|".join(parts) or "_"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,19 @@ from arcwise.treebanks.columns import COLUMNS
 from arcwise.treebanks.edits import Edit, edit_to_json
 from arcwise.treebanks.rows import Row
 from arcwise.treebanks.validation.rules import RULES
+
+_MOST_OF_A_RULE = 100  # findings of one rule in one field or line
+_LONGEST_MESSAGE = 1000
+_LONGEST_VALUE = 100
+
+
+def shortened(text: str, length: int = _LONGEST_VALUE) -> str:
+    """The start of a text that is longer than ``length``, with an ellipsis.
+
+    >>> shortened("Case=Nom|Number=Sing", 10)
+    'Case=Nom|…'
+    """
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 @dataclass(frozen=True)
@@ -80,6 +94,7 @@ class Report:
     def __init__(self, level: int, sentence: int, sent_id: str | None) -> None:
         self.level, self.sentence, self.sent_id = level, sentence, sent_id
         self.findings: list[Finding] = []
+        self._counts: Counter[tuple[str, int, str | None]] = Counter()
 
     def add(
         self,
@@ -94,6 +109,13 @@ class Report:
         """Add a finding, unless its rule is above the requested level."""
         level = RULES[rule].level
         if level <= self.level:
+            key = rule, line, column
+            self._counts[key] += 1
+            if self._counts[key] > _MOST_OF_A_RULE:
+                if self._counts[key] > _MOST_OF_A_RULE + 1:
+                    return
+                message, repair = f"and more of this rule; the first {_MOST_OF_A_RULE} are listed", None
+            message = shortened(message, _LONGEST_MESSAGE)
             row = None if row is None else _as_text(row)
             repair = repair and _lossless(repair)
             place = self.sentence, self.sent_id, line, row, column

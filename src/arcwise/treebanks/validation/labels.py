@@ -16,7 +16,7 @@ from arcwise.treebanks.validation.inventory import (
     similarity,
     universal,
 )
-from arcwise.treebanks.validation.raw import RawSentence
+from arcwise.treebanks.validation.raw import MOST_REPAIRED, RawSentence
 from arcwise.treebanks.validation.relations import violations
 from arcwise.treebanks.validation.repairs import set_field
 from arcwise.treebanks.validation.tree import RawTree
@@ -149,6 +149,8 @@ def first_safe_value(
 
     A label or a tag can only cause violations at the word, its head or its children.
     """
+    if len(tree) > MOST_REPAIRED:
+        return None
     affected = [node for node in (word, tree.heads[word], *tree.children[word]) if node > 0]
 
     def violated(candidate: RawTree) -> set[tuple[str, int]]:

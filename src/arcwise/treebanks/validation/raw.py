@@ -9,6 +9,9 @@ from functools import cached_property
 from arcwise.treebanks.rows import BOM, Row, row_kind, token_rows
 
 _BLANK_LINE = re.compile(rb"^[ \t\r\f\v]*(?:\n|\Z)", re.MULTILINE)
+_LONGEST_ID = 40
+MOST_REPAIRED = 2000
+"""Rows of a sentence up to which repairs are suggested: each is checked against the whole sentence."""
 SENT_ID = re.compile(r"#\s*sent_id\s*=\s*(\S+)")
 
 
@@ -38,12 +41,14 @@ class RawSentence:
                     self.comments.append((line, text))
             elif text[:1].isdigit():
                 fields = text.split("\t")
-                self.rows.append(Row(row_kind(fields[0]), fields, line))
+                # Python refuses to convert thousands of digits; no sentence has so many words.
+                kind = row_kind(fields[0]) if len(fields[0]) <= _LONGEST_ID else "broken"
+                self.rows.append(Row(kind, fields, line))
 
     @property
     def editable(self) -> bool:
-        """Whether IDs identify rows, so that edits can be suggested."""
-        return self.structured and self.separate
+        """Whether IDs identify rows, so that edits can be suggested; not in very long sentences."""
+        return self.structured and self.separate and len(self.rows) <= MOST_REPAIRED
 
     @property
     def first_row_line(self) -> int:

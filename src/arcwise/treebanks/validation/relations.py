@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from arcwise.treebanks.rows import DEPS, FEATS, FORM, LEMMA, MISC
 from arcwise.treebanks.validation.fields import features
@@ -19,6 +20,8 @@ class Violation:
     column: str
     message: str
 
+
+_MOST_NAMED = 50  # words that a message lists
 
 _Check = Callable[[RawTree, int], Iterator[Violation]]
 
@@ -166,7 +169,7 @@ def _is_inner_subject(tree: RawTree, word: int) -> bool:
 
 
 def _join(words: list[int]) -> str:
-    return ", ".join(map(str, words))
+    return ", ".join(map(str, words[: _MOST_NAMED - 1])) + ", …" * (len(words) >= _MOST_NAMED)
 
 
 def _oblique(tree: RawTree, word: int) -> Iterator[Violation]:
@@ -207,7 +210,8 @@ def _leaves(tree: RawTree, word: int) -> Iterator[Violation]:
         )
         if child_relation in allowed or possessor or (negation and relation != "punct"):
             continue
-        if child_relation == "punct" and (not tree.complete or (tree.heads[word] > 0 and tree.gap(word))):
+        crossing = tree.heads[word] > 0 and word in tree.nonprojective
+        if child_relation == "punct" and (not tree.complete or crossing):
             continue  # punctuation may have no other projective attachment
         message = (
             f"{tree.labels[child]} should depend on a content word, not on {_name(tree, word)} ({relation})"
@@ -270,15 +274,14 @@ def _required_features(tree: RawTree, word: int) -> Iterator[Violation]:
 
 
 def _punctuation(tree: RawTree, word: int) -> Iterator[Violation]:
-    gap = tree.gap(word)
-    if gap:
-        words = [node for node in range(1, len(tree) + 1) if gap >> node & 1]
+    if word in tree.nonprojective:
+        words = list(islice(tree.crossed(word), _MOST_NAMED))
         message = (
             f"punctuation should be attached projectively; its arc from {tree.heads[word]} "
             f"crosses words {_join(words)}"
         )
         yield Violation("punct-is-nonproj", word, "head", message)
-    if any(tree.gaps):
+    if tree.nonprojective:
         crossing = tree.made_nonprojective(word)
         if crossing:
             message = (

@@ -13,12 +13,13 @@ from arcwise.treebanks.rows import FORM, HEAD, ID, MISC, Row, joined_text
 from arcwise.treebanks.validation.findings import Repair
 from arcwise.treebanks.validation.raw import RawSentence
 
+_SHOWN = 100  # characters of the text that a difference keeps
 _TEXT = re.compile(r"#\s*text\s*=\s*(.*)")
 
 
 @dataclass(frozen=True)
 class SpacingDifference:
-    """A mismatch of text and tokens: the rule, the token (None after the last), the rest of the text."""
+    """A mismatch of text and tokens: the rule, the token (None after the last), how the text goes on."""
 
     rule: str
     token: Row | None
@@ -27,19 +28,26 @@ class SpacingDifference:
 
 def differences(text: str, tokens: Sequence[Row]) -> Iterator[SpacingDifference]:
     """Yield the differences between text and tokens, up to the first token that is not in the text."""
-    rest = text
+    at = 0
     for token in tokens:
         form = token.fields[FORM]
-        if not rest.startswith(form):
-            yield SpacingDifference("text-form-mismatch", token, rest)
+        if not text.startswith(form, at):
+            yield SpacingDifference("text-form-mismatch", token, text[at : at + _SHOWN])
             return
-        rest = rest[len(form) :]
+        at += len(form)
         if not token.glued:
-            if rest and not rest[0].isspace():
-                yield SpacingDifference("missing-spaceafter", token, rest)
-            rest = rest.lstrip()
-    if rest:
-        yield SpacingDifference("text-extra-chars", None, rest)
+            if at < len(text) and not text[at].isspace():
+                yield SpacingDifference("missing-spaceafter", token, text[at : at + _SHOWN])
+            at = after_spaces(text, at)
+    if at < len(text):
+        yield SpacingDifference("text-extra-chars", None, text[at : at + _SHOWN])
+
+
+def after_spaces(text: str, at: int) -> int:
+    """The position of the next character that is not white space."""
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
 
 
 def texts_of(raw: RawSentence) -> list[tuple[int, str]]:

@@ -6,7 +6,7 @@ from arcwise.treebanks.edits import Edit, SetComment, SetField
 from arcwise.treebanks.rows import DEPREL, FORM, MISC, NO_SPACE, Row
 from arcwise.treebanks.validation.findings import Repair, Report
 from arcwise.treebanks.validation.raw import RawSentence
-from arcwise.treebanks.validation.repairs import differences, set_field, set_text, texts_of
+from arcwise.treebanks.validation.repairs import after_spaces, differences, set_field, set_text, texts_of
 
 
 def check_text(raw: RawSentence, report: Report) -> None:
@@ -88,21 +88,21 @@ def _check_tokens(raw: RawSentence, text: str, report: Report) -> None:
 def _spaces_from_text(raw: RawSentence, text: str) -> Repair | None:
     """Set SpaceAfter from the text, if text and tokens differ only in spaces."""
     edits: list[Edit] = []
-    rest = text
+    at = 0
     for token in raw.tokens:
         form = token.fields[FORM]
-        if not rest.startswith(form):
+        if not text.startswith(form, at):
             return None
-        rest = rest[len(form) :]
+        at += len(form)
         parts = token.misc
-        joined = bool(rest) and not rest[0].isspace()
-        if rest and joined != (NO_SPACE in parts):
+        joined = at < len(text) and not text[at].isspace()
+        if at < len(text) and joined != (NO_SPACE in parts):
             kept = [*parts, NO_SPACE] if joined else [part for part in parts if part != NO_SPACE]
             edits.append(SetField(token.id, "misc", "|".join(kept) or "_"))
-        rest = rest.lstrip()
+        at = after_spaces(text, at)
     # The parts of a goeswith word must be separated by spaces, so SpaceAfter=No would violate another rule.
     has_goeswith = any(row.fields[DEPREL].startswith("goeswith") for row in raw.words)
-    if rest or has_goeswith or not raw.editable:
+    if at < len(text) or has_goeswith or not raw.editable:
         return None
     return Repair("set SpaceAfter from the text", tuple(edits))
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+
+import numpy as np
 
 from arcwise.treebanks.rows import DEPREL, DEPS, HEAD, UPOS, Row
 from arcwise.treebanks.validation.fields import ENHANCED_HEAD, deps_pairs
@@ -16,6 +18,8 @@ from arcwise.trees import find_cycle
 _HEAD = re.compile(r"0|[1-9][0-9]*", re.ASCII)
 BROKEN_DEPS = frozenset({"invalid-deps", "invalid-ehead", "unknown-ehead"})
 """If DEPS violates one of these rules, it does not form a graph."""
+_FEW_WORDS = 200  # up to which plain loops are faster than arrays
+_MAX_TRIED = 20_000_000  # pairs of a word and an arc in one sentence
 OPEN = -1
 """The head of a word that is not annotated yet (``_``)."""
 
@@ -60,30 +64,67 @@ class RawTree:
         return tree
 
     @cached_property
-    def descendants(self) -> list[int]:
-        """For every node the set of words it dominates, as the bits of an integer (fast set operations)."""
-        descendants = [0] * len(self.heads)
-        order = [0, *(word for word, head in enumerate(self.heads) if word and head < 0)]
-        for node in order:
-            order += self.children[node]
+    def _preorder(self) -> tuple[list[int], list[int]]:
+        """For every node its place in a walk through the tree, and the last place among its descendants."""
+        first, last = [0] * len(self.heads), [0] * len(self.heads)
+        order: list[int] = []
+        agenda = [word for word, head in enumerate(self.heads) if head < 0]  # the root node, and open words
+        while agenda:
+            node = agenda.pop()
+            first[node] = last[node] = len(order)
+            order.append(node)
+            agenda += self.children[node]
         for node in reversed(order):
-            if self.heads[node] >= 0:
-                descendants[self.heads[node]] |= descendants[node] | 1 << node
-        return descendants
+            head = self.heads[node]
+            if head >= 0:
+                last[head] = max(last[head], last[node])
+        return first, last
 
-    def gap(self, word: int) -> int:
-        """The words between a word and its head that the head does not dominate, as bits; 0 if projective."""
+    def dominates(self, head: int, word: int) -> bool:
+        """Whether a word is below another, or the same."""
+        first, last = self._preorder
+        return first[head] <= first[word] <= last[head]
+
+    def crossed(self, word: int) -> Iterator[int]:
+        """The words between a word and its head that the head does not dominate; none if projective."""
         low, high = sorted((word, self.heads[word]))
-        # The bits between both words, without those that the head dominates.
-        return ((1 << high) - (1 << low + 1)) & ~self.descendants[self.heads[word]] if high - low > 1 else 0
+        return (node for node in range(low + 1, high) if not self.dominates(self.heads[word], node))
 
     @cached_property
-    def gaps(self) -> list[int]:
-        """The gap of each word."""
-        return [self.gap(word) if head >= 0 else 0 for word, head in enumerate(self.heads)]
+    def nonprojective(self) -> frozenset[int]:
+        """The words whose arc from the head is not projective."""
+        if len(self) <= _FEW_WORDS:
+            return frozenset(
+                word for word, head in enumerate(self.heads) if head >= 0 and any(self.crossed(word))
+            )
+        first, last = (np.array(places) for places in self._preorder)
+        words = np.flatnonzero(np.array(self.heads) >= 0)
+        heads = np.array(self.heads)[words]
+        low, high = np.minimum(words, heads) + 1, np.maximum(words, heads)
+        words, heads, low, high = (values[high > low] for values in (words, heads, low, high))
+        # The lowest and the highest place in a range is that of two overlapping ranges of length 2 ** level.
+        level = np.frexp(high - low)[1] - 1
+        smallest, largest = np.zeros(len(words), np.int64), np.zeros(len(words), np.int64)
+        least, most = first, first
+        for step in range(int(level.max(initial=-1)) + 1):
+            at = np.flatnonzero(level == step)
+            end = high[at] - (1 << step)
+            smallest[at] = np.minimum(least[low[at]], least[end])
+            largest[at] = np.maximum(most[low[at]], most[end])
+            width = 1 << step
+            least = np.minimum(least[:-width], least[width:])
+            most = np.maximum(most[:-width], most[width:])
+        return frozenset(words[(smallest < first[heads]) | (largest > last[heads])].tolist())
+
+    @cached_property
+    def _sorted_nonprojective(self) -> list[int]:
+        return sorted(self.nonprojective)[: _MAX_TRIED // (len(self) + 1) + 1]
 
     def made_nonprojective(self, word: int) -> list[int]:
-        """The words whose arcs cover this word but not its head, and do not start at one of its ancestors."""
+        """The words whose arcs cover this word but not its head, and do not start at one of its ancestors.
+
+        Such arcs are not projective. In very long sentences only the first of them are tried.
+        """
         ancestors = set()
         node = word
         while node > 0:
@@ -92,7 +133,9 @@ class RawTree:
         head = self.heads[word]
         low, high = (head, len(self) + 1) if head < word else (0, head)
         crossing = []
-        for modifier in range(low + 1, high):
+        for modifier in self._sorted_nonprojective:
+            if not low < modifier < high:
+                continue
             start = self.heads[modifier]
             covers = min(modifier, start) < word < max(modifier, start)
             # The arc must not reach beyond the head: its end on that side lies between the word and its head.
