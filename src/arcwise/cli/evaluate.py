@@ -36,8 +36,8 @@ def run(
     """Score a parser's trees against gold trees.
 
     Prints attachment scores (heads, labels, roots, whole trees) and the metrics of the CoNLL 2018 shared
-    task, identical to its official scorer, also for files with different tokenization. Broken trees are
-    reported and scored: a missing head is an error.
+    task, identical to its official scorer, also for files with different tokenization; if gold has DEPS, also
+    ELAS and EULAS. Broken trees are reported and scored: a missing head is an error.
     """
     if deps:
         _print_deps(gold, system, json)

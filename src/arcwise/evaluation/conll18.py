@@ -3,7 +3,8 @@
 Scores equal those of the official scorer (``udtools.udeval``) to the last digit wherever it gives a result;
 it rejects files with several roots, cycles or broken rows, which are scored here. Punctuation counts, label
 subtypes do not, and only universal features are compared. Zeman et al. 2018, "CoNLL 2018 shared task:
-multilingual parsing from raw text to universal dependencies", section 5.
+multilingual parsing from raw text to universal dependencies", section 5. If gold has DEPS, there are also
+ELAS and EULAS (``enhanced.py``).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from arcwise.errors import InputError
+from arcwise.evaluation.enhanced import enhanced_counts
 from arcwise.evaluation.words import MISSING, Flags, Ints, WordColumns, without_subtype
 
 UNALIGNED = -3
@@ -281,6 +283,9 @@ def conll18(gold: WordColumns, system: WordColumns, alignment: Alignment) -> Con
         "MLAS": over_content_words(same_arc & same_morphology & same_children),
         "BLEX": over_content_words(same_arc & same_lemma),
     }
+    enhanced = enhanced_counts(gold, system, (g, s), alignment.gold_of_system)
+    if enhanced["ELAS"][1]:  # gold has DEPS
+        scores |= {name: Score(*counts) for name, counts in enhanced.items()}
     return Conll18(scores)
 
 

@@ -152,6 +152,11 @@ def _said_otherwise(line: int, rule: str, incidents: Iterable[tuple[int, str]], 
             return "-" not in lines[line - 1].split("\t")[0]
         case "empty-string-in-xpos":  # which is an empty-column
             return True
+        case "invalid-feature" | "invalid-deps":  # of a field that is empty
+            column = 5 if rule == "invalid-feature" else 8
+            return (
+                not (lines[line - 1].split("\t") + [""] * 10)[column] and (line, "empty-column") in incidents
+            )
     return False
 
 

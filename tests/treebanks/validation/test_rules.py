@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from arcwise import Treebank
+from arcwise.cli.main import run
 from arcwise.treebanks import COLUMNS
 from arcwise.treebanks.validation import (
     RULES,
@@ -164,9 +165,36 @@ def test_a_label_that_is_rare_and_nearly_another() -> None:
 
 
 def test_no_sentence(tmp_path: Path) -> None:
+    (tmp_path / "comments").write_text("# nothing else\n")
+    assert "no-sentence" in [f.rule for _, f in check_files([tmp_path / "comments"])]
+    assert "no-sentence" in [f.rule for f in found_in("# nothing else\n")]
+
+
+def test_an_empty_file_is_valid_at_every_level_of_the_official_validator(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("")
-    assert [f.rule for _, f in check_files([tmp_path / "empty"])] == ["no-sentence"]
-    assert [f.rule for f in found_in("")] == ["no-sentence"]
+    assert official_ids("") == set()
+    for level in (1, 2, 3):
+        assert list(check_files([tmp_path / "empty"], level=level)) == []
+    assert found_in("") == []
+    assert run(["validate", "--level", "ud", str(tmp_path / "empty")]) == 0
+
+
+@pytest.mark.parametrize(
+    "feats, deps, empty_node",
+    [("", "_", ""), ("_", "", ""), ("_", "0:root", "2.1\tx\tx\tNOUN\t_\tCase=Nom\t_\t_\t1:obj\t_\n")],
+    ids=["empty FEATS", "empty DEPS", "features of an empty node alone"],
+)
+def test_the_same_verdicts_on_empty_fields_and_features_of_empty_nodes(
+    feats: str, deps: str, empty_node: str
+) -> None:
+    graph = "1:obj" if empty_node else "_"
+    text = (
+        "# sent_id = a\n# text = w he\n"
+        f"1\tw\tw\tVERB\t_\t{feats}\t0\troot\t{deps}\t_\n2\the\the\tPRON\t_\t_\t1\tobj\t{graph}\t_\n"
+        f"{empty_node}\n"
+    )
+    theirs, ours = verdicts(text)
+    assert ours == theirs != set()
 
 
 @pytest.mark.slow

@@ -59,7 +59,7 @@ def check_treebank(
     """Find the problems of a treebank: of each sentence, and across sentences (ids, DEPS, rare labels)."""
     across = CrossSentenceChecks()
     yield from _check_piece(treebank, inventory or Inventory.of(treebank), across, level, partial, first=0)
-    if not len(treebank):
+    if treebank.data and not len(treebank):
         yield _no_sentence()
     yield from _check_end(across, level)
 
@@ -76,13 +76,14 @@ def check_files(
         inventory = Inventory.of(piece for _, file in files for piece in stream(file, strict=False))
         across = CrossSentenceChecks()
         for name, file in files:
-            first = 0
+            first = size = 0
             across.begin_file()
             for piece in stream(file, strict=False):
+                size += len(piece.data)
                 for finding in _check_piece(piece, inventory, across, level, partial, first=first):
                     yield name, finding
                 first += len(piece)
-            if not first:
+            if size and not first:  # an empty file is valid, as for the official validator
                 yield name, _no_sentence()
         for finding in _check_end(across, level):
             yield files[-1][0], finding

@@ -11,7 +11,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from arcwise.treebanks.columns import Coded
+from arcwise.treebanks.columns import Coded, column_number
+from arcwise.treebanks.rows import NATIVE_KINDS
 from arcwise.treebanks.treebank import Treebank
 
 
@@ -92,7 +93,7 @@ class Inventory:
 
     arcs: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
     features: bool = False
-    """Whether any word of the treebank has FEATS."""
+    """Whether any word or empty node of the treebank has FEATS."""
     guesses: dict[tuple[str, str, str], list[str]] = field(default_factory=dict, repr=False, compare=False)
     """Cache of ``guess_labels``."""
 
@@ -110,7 +111,7 @@ class Inventory:
         for treebank in [treebanks] if isinstance(treebanks, Treebank) else treebanks:
             if treebank.word_count:
                 arcs.update(_arcs(treebank))
-                features = features or any(value not in ("_", "") for value in treebank.column("feats"))
+                features = features or _has_features(treebank)
         return cls(dict(arcs), features)
 
     @cached_property
@@ -167,6 +168,13 @@ class Inventory:
         for arc, count in self.arcs.items():
             counts[arc[position]] += count
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _has_features(treebank: Treebank) -> bool:
+    layout = treebank.layout
+    rows = np.flatnonzero(layout.row_kinds != NATIVE_KINDS.index("multiword")).astype(np.uint32)
+    _, strings = layout.column_codes(treebank.data, rows, column_number("feats"))
+    return any(value not in ("_", "") for value in strings)
 
 
 def _arcs(treebank: Treebank) -> Counter[tuple[str, str, str]]:

@@ -159,7 +159,7 @@ _LEVELS = {
     """,
 }
 _ARCWISE_ONLY = {
-    1: "no-sentence | a file has at least one sentence",
+    1: "no-sentence | a file that is not empty has at least one sentence",
     3: "rare-label ! | a rare label is not one letter away from a frequent one | write that one",
 }
 
