@@ -56,8 +56,26 @@ def refused(expected: str) -> PydanticCustomError:
     return PydanticCustomError(_EXPECTED, expected)
 
 
+def _stop_at_first_error(schema: Any) -> None:
+    """Let lists report their first wrong item only: an error for each of a million items takes gigabytes."""
+    if isinstance(schema, dict):
+        if schema.get("type") == "list":
+            schema["fail_fast"] = True
+        for part in schema.values():
+            _stop_at_first_error(part)
+    elif isinstance(schema, list | tuple):
+        for part in schema:
+            _stop_at_first_error(part)
+
+
 class JsonObject(BaseModel):
     """An object of JSON. Further fields are ignored; ``extra="forbid"`` refuses them."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = handler(source)
+        _stop_at_first_error(schema)
+        return schema
 
     @model_validator(mode="before")
     @classmethod

@@ -65,7 +65,7 @@ KINDS = [
     ParseTask(MODEL, Source("horizontal", "Birds sing\nDogs bark")),
     ParseTask(GRAPH, Source("conllu", ROWS + "\n"), tag=False),
     ParseTask(GRAPH, Source("text", "Birds sing.")),
-    task("one two three four five", max_words=3),
+    task("one two three four five", limits=Limits(max_words=3)),
 ]
 
 
@@ -216,16 +216,15 @@ def test_short_requests_do_not_wait_for_long_ones(monkeypatch: pytest.MonkeyPatc
     go = threading.Event()
 
     def work(tasks: Sequence[ParseTask]) -> list[TaskResult]:
-        if tasks[0].size >= LONG:
-            assert go.wait(10)
+        assert go.wait(10)
         return [Treebank(b"") for _ in tasks]
 
-    monkeypatch.setattr(Batcher.__init__, "__kwdefaults__", {"work": work})
+    monkeypatch.setattr(serve_batches, "run_tasks", work)
 
     async def run() -> None:
         lines = RequestQueues(Limits(), ServiceMetrics())
-        long = asyncio.ensure_future(lines.do(task(LONG * "x")))
-        await lines.do(task("short"))
+        long = asyncio.ensure_future(lines.do_long(task(LONG * "x")))
+        await lines.do_short(task("short"))
         assert not long.done()
         go.set()
         await long
@@ -268,7 +267,8 @@ def test_many_at_once() -> None:
 
 @pytest.mark.slow
 def test_limits_of_a_request() -> None:
-    with serving_here(Limits(max_body=2000, max_words=5)) as service:
+    limits = Limits(max_body=2000, max_words=5, max_work=500, max_answer=100_000)
+    with serving_here(limits) as service:
         long = service.process(data="one two three four five six", input="horizontal", parser="")
         assert (long.status, long.text) == (413, "sentence 1: found 6 words, expected at most 5\n")
         large = service.process(data="x" * 3000, tokenizer="")
@@ -277,8 +277,14 @@ def test_limits_of_a_request() -> None:
             "POST", "/v1/parse", headers={"Content-Type": "application/json"}, body=[b"x" * 1500] * 5
         )
         assert (pieces.status, pieces.json()) == (413, {"error": "body: is larger than 2000 bytes"})
-        many = service.parse(text=100 * "a b. ", k_best=100)
-        assert (many.status, many.json()["error"][:33]) == (413, "k_best: found 100 for each senten")
+        many = service.parse(words=50 * [["a", "b", "."]], k_best=100)
+        assert many.status == 413
+        assert many.json()["error"].startswith("k_best: the response would have about 6400000 bytes")
+        work = service.parse(words=60 * [["a", "b", "."]])
+        assert (work.status, work.json()["error"][:54]) == (
+            413,
+            "sentences: their words times their lengths are 540, ex",
+        )
         assert service.process(data="fine", tokenizer="").status == 200
 
 

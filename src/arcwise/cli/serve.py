@@ -34,9 +34,14 @@ def run(
     ),
     max_body: int = from_declaration(Limits, "max_body", default=True, value=Limits.max_body),
     max_words: int = from_declaration(Limits, "max_words", default=True, value=Limits.max_words),
+    max_work: int = from_declaration(Limits, "max_work", default=True, value=Limits.max_work),
+    max_answer: int = from_declaration(Limits, "max_answer", default=True, value=Limits.max_answer),
     max_seconds: float = from_declaration(Limits, "max_seconds", default=True, value=Limits.max_seconds),
     queue: int = from_declaration(Limits, "queue", default=True, value=Limits.queue),
     idle_seconds: float = from_declaration(Limits, "idle_seconds", default=True, value=Limits.idle_seconds),
+    stall_seconds: float = from_declaration(
+        Limits, "stall_seconds", default=True, value=Limits.stall_seconds
+    ),
     allow_origin: str | None = typer.Option(
         None,
         metavar="ORIGIN",
@@ -60,7 +65,16 @@ def run(
     from arcwise.web.serve_service import run_service
     from arcwise.web.serve_workers import listening_sockets
 
-    limits = Limits(max_body, max_words, max_seconds, queue, idle_seconds)
+    limits = Limits(
+        max_body=max_body,
+        max_words=max_words,
+        max_work=max_work,
+        max_answer=max_answer,
+        max_seconds=max_seconds,
+        queue=queue,
+        idle_seconds=idle_seconds,
+        stall_seconds=stall_seconds,
+    )
     mmap_large_allocations()
     models = Models.open(model or ["en"])
     sockets = listening_sockets(host, port, workers or cores())

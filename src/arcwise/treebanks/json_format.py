@@ -55,16 +55,19 @@ def document_json(treebank: Treebank) -> dict[str, Any]:
     }
 
 
-def sentence_json(sentence: Sentence) -> dict[str, Any]:
-    """A sentence, with offsets in the text of its treebank."""
-    return header_json(sentence) | _rows_json(sentence, sentence.treebank.surface.places[sentence.number])
+def sentence_json(sentence: Sentence, places: Sequence[Place] | None = None) -> dict[str, Any]:
+    """A sentence. ``places``: the offsets of its tokens; None: those in the text of its treebank."""
+    if places is None:
+        places = sentence.treebank.surface.places[sentence.number]
+    return header_json(sentence, places) | _rows_json(sentence, places)
 
 
-def header_json(sentence: Sentence) -> dict[str, Any]:
+def header_json(sentence: Sentence, places: Sequence[Place] | None = None) -> dict[str, Any]:
     """The fields of a sentence apart from its rows."""
     lines = sentence.raw_comment_lines
     comments = comment_values(lines)
-    places = sentence.treebank.surface.places[sentence.number]
+    if places is None:
+        places = sentence.treebank.surface.places[sentence.number]
     values: dict[str, Any] = {"sent_id": comments["sent_id"]} if "sent_id" in comments else {}
     values["text"] = comments.get("text") or sentence.text
     if places:
@@ -104,6 +107,9 @@ def _row_json(fields: tuple[str, ...], place: Place | None) -> dict[str, Any]:
     if feats != "_":
         values["feats"] = exact_pairs(feats)
     if head != "_":
+        # The head of a word is a number; a multiword token or an empty node may have anything in this column.
+        if not (head.isascii() and head.isdecimal()):
+            raise InputError(f"row {number}: found HEAD {head!r}, expected a number or _")
         values["head"] = int(head)
     if label != "_":
         values["label"] = label

@@ -11,10 +11,10 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -28,13 +28,22 @@ from arcwise.visual.palette import STYLE
 from arcwise.web.security import HEADERS
 from arcwise.web.serve_batches import LONG, RequestQueues
 from arcwise.web.serve_forms import parameters
-from arcwise.web.serve_json import parse_answer, parse_task, read_request
-from arcwise.web.serve_limits import DeadlineExceeded, Limits, RequestRefused, deadline, too_large
+from arcwise.web.serve_json import answer_parts, parse_task, read_request
+from arcwise.web.serve_limits import (
+    DeadlineExceeded,
+    Limits,
+    RequestRefused,
+    WorkStopped,
+    deadline,
+    too_large,
+    too_slow,
+)
 from arcwise.web.serve_metrics import ServiceMetrics
 from arcwise.web.serve_models import Models
 from arcwise.web.serve_openapi import openapi
-from arcwise.web.serve_tasks import ParseTask
-from arcwise.web.serve_udpipe import models_answer, process_answer, process_task, read_parameters
+from arcwise.web.serve_streaming import StreamedResponse, grouped, is_gone
+from arcwise.web.serve_tasks import LongTask, ParseTask
+from arcwise.web.serve_udpipe import models_answer, process_parts, process_task, read_parameters
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
@@ -57,7 +66,12 @@ def page_file(path: str) -> tuple[bytes, str]:
     return ((PAGE_STYLE + STYLE).encode() + data if name == "serve.css" else data), kind
 
 
+Parts = Callable[[Treebank], Iterator[str]]
+"""Writes a response as pieces of JSON text."""
+Value = TypeVar("Value")
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
+BEAT = 0.5
+"""Seconds between two signs of life of a worker."""
 LINGER = 2.0
 """Seconds for which the rest of a refused body is still read: a client that is cut off while sending never
 sees the response."""
@@ -108,17 +122,27 @@ class ServeApp:
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: Any) -> AsyncIterator[None]:
         self._queues = RequestQueues(self._limits, self._meter)
+        heart = asyncio.ensure_future(self._beat(self._queues))
         yield
+        heart.cancel()
         await asyncio.to_thread(self._queues.stop)
+
+    async def _beat(self, queues: RequestQueues) -> None:
+        """Tell the supervisor that this worker runs: its event loop, and its parser within its limits."""
+        while True:
+            if queues.stuck_seconds < self._limits.stall_seconds:
+                self._meter.beat()
+            await asyncio.sleep(BEAT)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
         status = 500
+        is_started = False
 
         async def send_in_time(message: Message) -> None:
-            nonlocal status
+            nonlocal status, is_started
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, is_started = message["status"], True
                 message["headers"] = [*self._headers, *message["headers"]]
                 return await send(message)
             if scope["method"] == "HEAD":
@@ -134,8 +158,11 @@ class ServeApp:
                 # Not answered: nobody would read it.
                 raise
             except Exception as error:
+                if is_started:  # the client learns by the closed connection that the response is cut
+                    status = 500
+                    raise ConnectionAbortedError from error
                 await self._error_response(scope, error)(scope, receive, send_in_time)
-        except DeadlineExceeded:  # the client reads the response too slowly
+        except DeadlineExceeded:  # writing took too long, or the client reads too slowly
             status = 408
             raise ConnectionAbortedError from None
         except ClientDisconnect:
@@ -192,10 +219,14 @@ class ServeApp:
 
     async def _process(self, request: Request) -> Response:
         body = await self._body(request)
-        query = request.scope["query_string"]
-        values = read_parameters(parameters(query, request.headers.get("content-type", ""), body))
-        task = process_task(self._models, values, max_words=self._limits.max_words)
-        return await self._run(task, lambda treebank: process_answer(task.model, treebank, values))
+        query, kind = request.scope["query_string"], request.headers.get("content-type", "")
+
+        def read() -> tuple[ParseTask, Parts]:
+            values = read_parameters(parameters(query, kind, body))
+            task = process_task(self._models, values, self._limits)
+            return task, lambda treebank: process_parts(task.model, treebank, values)
+
+        return await self._run(request, await _off_loop(len(body), read))
 
     async def _list_models(self, request: Request) -> Response:
         await self._body(request)
@@ -206,22 +237,48 @@ class ServeApp:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != JSON:
             raise RequestRefused(415, f"Content-Type: found {kind!r}, expected {JSON}")
-        values = read_request(body)
-        task = parse_task(self._models, values, self._limits)
-        return await self._run(task, lambda treebank: parse_answer(task.model, treebank, values))
 
-    async def _run(self, task: ParseTask, answer: Callable[[Treebank], dict[str, Any]]) -> Response:
-        """The response to a task. A long one is written in a thread, so that other requests need not wait for
-        it."""
+        def read() -> tuple[ParseTask, Parts]:
+            values = read_request(body)
+            task = parse_task(self._models, values, self._limits)
+            return task, lambda treebank: answer_parts(task.model, treebank, values)
+
+        return await self._run(request, await _off_loop(len(body), read))
+
+    async def _run(self, request: Request, work: tuple[ParseTask, Parts]) -> Response:
+        """The response to a task. ``work``: the task, and the function that writes its result."""
+        task, parts = work
         assert self._queues is not None
         try:
-            treebank = await self._queues.do(task)
+            if task.size < LONG:
+                with contextlib.suppress(LongTask):
+                    return _whole(grouped(parts(await self._queues.do_short(task))))
+            return await self._run_long(request, task, parts)
         finally:
             self._meter.set_waiting(self._queues.waiting)
-        if task.size >= LONG:
-            # In a thread: JSON of a long document takes as long as many short requests.
-            return await asyncio.to_thread(lambda: _json(answer(treebank)))
-        return _json(answer(treebank))
+
+    async def _run_long(self, request: Request, task: ParseTask, parts: Parts) -> Response:
+        """The response to a long task. It is written in a thread and in pieces, so that other requests need
+        not wait for it, and the work ends when the client leaves."""
+        assert self._queues is not None
+        leaving = asyncio.ensure_future(is_gone(request))
+        doing = asyncio.ensure_future(self._queues.do_long(task))
+        try:
+            await asyncio.wait({leaving, doing}, return_when=asyncio.FIRST_COMPLETED)
+            if not doing.done():
+                raise ClientDisconnect
+            treebank = doing.result()
+            pieces = grouped(parts(treebank), check=task.deadline.check)
+            first = await asyncio.to_thread(next, pieces, b"")
+            second = await asyncio.to_thread(next, pieces, b"")
+            if not second:
+                return Response(first, media_type=JSON)
+            return StreamedResponse((first, second), pieces, task.deadline, media_type=JSON)
+        except WorkStopped:
+            raise too_slow(self._limits) from None
+        finally:
+            leaving.cancel()
+            doing.cancel()
 
     async def _openapi(self, _: Request) -> Response:
         return Response(self._openapi_json, media_type=JSON)
@@ -255,6 +312,15 @@ def _json(value: Any) -> Response:
     return Response(
         json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace"), media_type=JSON
     )
+
+
+def _whole(pieces: Iterator[bytes]) -> Response:
+    return Response(b"".join(pieces), media_type=JSON)
+
+
+async def _off_loop(size: int, read: Callable[[], Value]) -> Value:
+    """``read()``, in a thread if the body is large: reading it takes as long as many short requests."""
+    return read() if size < LONG else await asyncio.to_thread(read)
 
 
 def _headers(allow_origin: str | None) -> list[tuple[bytes, bytes]]:

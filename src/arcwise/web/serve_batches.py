@@ -15,7 +15,7 @@ from typing import Protocol
 from arcwise.memory import HeapTrimmer
 from arcwise.treebanks import Treebank
 from arcwise.web.serve_limits import Limits, too_many, too_slow
-from arcwise.web.serve_tasks import ParseTask, TaskResult, run_tasks
+from arcwise.web.serve_tasks import ParseTask, TaskResult, run_short_tasks, run_tasks
 
 BATCH = 8_000
 """Bytes of text in one call, more than a thousand words. Larger batches are hardly faster, and a request that
@@ -41,13 +41,14 @@ class Batcher:
         limits: Limits,
         counter: Counter,
         *,
-        work: Callable[[Sequence[ParseTask]], list[TaskResult]] = run_tasks,
+        work: Callable[[Sequence[ParseTask]], list[TaskResult]] = run_short_tasks,
     ) -> None:
         self._limits, self._counter, self._work = limits, counter, work
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Waiting] = deque()
         self._woken = threading.Condition()
         self._stopping = False
+        self._running: Sequence[ParseTask] = ()
         self._thread = threading.Thread(target=self._run, name="arcwise-parse", daemon=True)
         self._thread.start()
 
@@ -55,6 +56,11 @@ class Batcher:
     def waiting(self) -> int:
         """The number of waiting requests."""
         return len(self._waiting)
+
+    @property
+    def stuck_seconds(self) -> float:
+        """For how long the current batch has ignored the time limits of all its requests."""
+        return min((task.deadline.overdue for task in self._running), default=0.0)
 
     async def do(self, task: ParseTask) -> Treebank:
         """The result of a task; ``RequestRefused`` if too many requests are waiting, or it takes too long."""
@@ -64,12 +70,16 @@ class Batcher:
                 raise too_many(self._limits)
             self._waiting.append((task, future))
             self._woken.notify()
-        timer = self._loop.call_later(self._limits.max_seconds, _time_out, future, self._limits)
+        seconds = min(task.deadline.left, self._limits.max_seconds)
+        timer = self._loop.call_later(seconds, _time_out, future, task, self._limits)
         try:
             return await future
+        except asyncio.CancelledError:  # the client is gone
+            task.deadline.cancel()
+            raise
         finally:
             timer.cancel()
-            future.cancel()  # if the client is gone: a task that still waits is dropped
+            future.cancel()  # a task that still waits is dropped
 
     def stop(self) -> None:
         """Stop after the current batch."""
@@ -83,10 +93,12 @@ class Batcher:
         heap_trimmer = HeapTrimmer()
         while (batch := self._take()) is not None:
             tasks = [task for task, _ in batch]
+            self._running = tasks
             try:
                 results = self._work(tasks)
             except BaseException as error:  # an internal error must not end the thread
                 results = [RuntimeError(f"{type(error).__name__}: {error}")] * len(tasks)
+            self._running = ()
             parsed = [result for result in results if isinstance(result, Treebank)]
             self._counter.batch(
                 len(batch), sum(map(len, parsed)), sum(treebank.word_count for treebank in parsed)
@@ -114,7 +126,8 @@ class Batcher:
                 self._woken.wait()
 
 
-def _time_out(future: asyncio.Future[Treebank], limits: Limits) -> None:
+def _time_out(future: asyncio.Future[Treebank], task: ParseTask, limits: Limits) -> None:
+    task.deadline.cancel()
     if not future.done():
         future.set_exception(too_slow(limits))
 
@@ -134,16 +147,26 @@ class RequestQueues:
 
     def __init__(self, limits: Limits, counter: Counter) -> None:
         # Two threads, because a long text would block all short ones.
-        self._short, self._long = Batcher(limits, counter), Batcher(limits, counter)
+        self._short = Batcher(limits, counter)
+        self._long = Batcher(limits, counter, work=run_tasks)
 
     @property
     def waiting(self) -> int:
         """The number of waiting requests."""
         return self._short.waiting + self._long.waiting
 
-    async def do(self, task: ParseTask) -> Treebank:
-        """The result of a task."""
-        return await (self._long if task.size >= LONG else self._short).do(task)
+    @property
+    def stuck_seconds(self) -> float:
+        """For how long a thread has ignored the time limit of its requests."""
+        return max(self._short.stuck_seconds, self._long.stuck_seconds)
+
+    async def do_short(self, task: ParseTask) -> Treebank:
+        """The result of a task with a short text; ``LongTask`` if it takes long all the same."""
+        return await self._short.do(task)
+
+    async def do_long(self, task: ParseTask) -> Treebank:
+        """The result of any other task."""
+        return await self._long.do(task)
 
     def stop(self) -> None:
         """Stop both queues."""

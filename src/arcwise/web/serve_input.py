@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,8 +36,9 @@ class Source:
         return len(self.data)
 
 
-def sentences_of(source: Source, model: ServedModel) -> Treebank:
-    """The sentences of the input; ``InputError`` if it does not have its form."""
+def sentences_of(source: Source, model: ServedModel, *, check: Callable[[], None] = lambda: None) -> Treebank:
+    """The sentences of the input; ``InputError`` if it does not have its form. ``check`` is called now and
+    then, and may raise an error to end the work."""
     # Lone surrogates of JSON escapes cannot be encoded; they become '?' instead of an error 500.
     text = source.data.encode("utf-8", "replace").decode()
     if source.form == "conllu":
@@ -49,7 +50,7 @@ def sentences_of(source: Source, model: ServedModel) -> Treebank:
     tokenizer = model.needs("tokenizer").tokenizer
     text = text.replace("\x00", "\ufffd")
     if source.form == "lines":
-        treebank = _presegmented(tokenizer, text, ranges=source.ranges)
+        treebank = _presegmented(tokenizer, text, ranges=source.ranges, check=check)
     else:
         treebank = tokenizer.tokenize(text, ranges=source.ranges).treebank
     if source.paragraphs:
@@ -163,11 +164,12 @@ def from_words(sentences: list[list[str]]) -> Treebank:
     return Treebank(("\n".join(lines) + "\n" * bool(lines)).encode(), source="data")
 
 
-def _presegmented(tokenizer: Tokenizer, text: str, *, ranges: bool) -> Treebank:
+def _presegmented(tokenizer: Tokenizer, text: str, *, ranges: bool, check: Callable[[], None]) -> Treebank:
     """Each line that is not blank as one sentence, wherever the tokenizer would split it."""
     parts: list[str] = []
     place = 0
     for line in _lines(text):
+        check()
         if line.strip():
             number = len(parts) + 1
             treebank = tokenizer.tokenize(line, first_place=place, ranges=ranges).treebank

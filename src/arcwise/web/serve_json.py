@@ -4,7 +4,7 @@ made."""
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Annotated, Any
 
@@ -16,12 +16,14 @@ from arcwise.learning.options import Declared, declared
 from arcwise.parsing.parser import ParseOptions
 from arcwise.schema import Expected, Flag, JsonObject, Text, Whole, check_json
 from arcwise.treebanks import Treebank
+from arcwise.treebanks.json_format import sentence_json
 from arcwise.treebanks.json_model import JsonDocument, JsonSentence
+from arcwise.treebanks.surface import stated_places
 from arcwise.web.serve_forms import not_utf8
 from arcwise.web.serve_input import Source, from_words
-from arcwise.web.serve_limits import Limits, RequestRefused
+from arcwise.web.serve_limits import Limits, RequestRefused, WorkDeadline
 from arcwise.web.serve_models import Models, ServedModel
-from arcwise.web.serve_tasks import ParseTask
+from arcwise.web.serve_tasks import WORD_JSON, ParseTask
 
 INPUTS = ("text", "words", "conllu", "document")
 # Not device: it belongs to whoever runs the service.
@@ -29,8 +31,6 @@ OPTIONS = tuple(option.name for option in fields(ParseOptions) if option.name no
 """Options of a parse that a request may set."""
 MAX_TREES = 1000
 """The largest ``k_best`` of a request."""
-MAX_MULTIPLE = 10
-"""Trees of each sentence, or alternatives of each word, that a request of the largest size may ask for."""
 _PARSE_COMMENTS = ("# tree_prob =", "# tree_entropy =", "# parse_note =")
 _JSON_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean"}
 
@@ -139,33 +139,33 @@ def parse_task(models: Models, request: ParseInput, limits: Limits) -> ParseTask
     model = models.find(request.model)
     options = _options(request)
     options.check(model.parser.kind, model.parser.capabilities)
-    source = _source(request)
+    source = _source(request, limits)
     if source.form == "text":
         model.needs("tokenizer")
-    # Trees and alternatives multiply the response, so they count against the size of the request.
-    most = max(options.k_best, options.alternatives)
-    if most * source.size > MAX_MULTIPLE * limits.max_body:
-        message = (
-            f"found {most} for each sentence or word of {source.size} bytes, expected less, or less text"
-        )
-        raise RequestRefused(413, f"{'k_best' if options.k_best == most else 'alternatives'}: {message}")
     return ParseTask(
         model,
         source,
         tag=model.pipeline is not None,
         options=options,
         constraints=_constraints(request),
-        max_words=limits.max_words,
+        limits=limits,
+        pictures=request.pictures,
+        deadline=WorkDeadline(limits.max_seconds),
     )
 
 
-def _source(request: ParseInput) -> Source:
+def _source(request: ParseInput, limits: Limits) -> Source:
     inputs = [name for name in INPUTS if name in request.model_fields_set]
     if len(inputs) != 1:
         raise InputError(
             f"body: found {' and '.join(inputs) or 'none'} of {', '.join(INPUTS)}, expected one of them"
         )
     if inputs[0] == "words":
+        # Before the words become CoNLL-U, which takes ten times the memory of the request.
+        if WORD_JSON * (len(request.words) + sum(map(len, request.words))) > limits.max_answer:
+            raise RequestRefused(
+                413, f"words: the response would exceed {limits.max_answer} bytes; send less"
+            )
         # from_words reads no-break spaces as spaces; this keeps words with spaces whole.
         words = [[word.replace(" ", "\xa0") for word in sentence] for sentence in request.words]
         return Source("conllu", from_words(words).text)
@@ -194,15 +194,23 @@ def _constraints(request: ParseInput) -> Sequence[Constraints | None] | None:
     return [None if item is None else item.constraints() for item in request.constraints]
 
 
-def parse_answer(model: ServedModel, treebank: Treebank, request: ParseInput) -> dict[str, Any]:
-    """The response of ``/v1/parse``."""
-    answer: dict[str, Any] = {"model": model.name, **treebank.to_json()}
-    if "text" in request.model_fields_set:
-        answer["text"] = request.text
-    if request.pictures:
-        from arcwise.visual import svg
+def answer_parts(model: ServedModel, treebank: Treebank, request: ParseInput) -> Iterator[str]:
+    """The response of ``/v1/parse`` as pieces of JSON text, one for each sentence."""
+    is_text = "text" in request.model_fields_set
+    # The places of words that were cut from a text are in their rows; otherwise the text is rebuilt from all.
+    text, start = (request.text, 0) if is_text else (treebank.surface.text, treebank.surface.start)
+    header = {"model": model.name, "text": text, "start": start}
+    yield f"{_text(header)[:-1]}, " + '"sentences": ['
+    for number, sentence in enumerate(treebank, 1):
+        values = sentence_json(sentence, stated_places(sentence) if is_text else None)
+        if request.pictures:
+            from arcwise.visual import svg
 
-        for number, (sentence, values) in enumerate(zip(treebank, answer["sentences"], strict=True), 1):
             # Without style: one style sheet serves all pictures of the page.
             values["svg"] = svg(sentence, name=f"tree-{number}", with_style=False)
-    return answer
+        yield (", " if number > 1 else "") + _text(values)
+    yield "]}"
+
+
+def _text(values: Any) -> str:
+    return json.dumps(values, ensure_ascii=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -18,6 +19,15 @@ class Limits:
 
     max_body: int = option(4 * MEGABYTE, "Maximum size of a request in bytes.", low=1, high=2**31 - 1)
     max_words: int = option(1000, "Maximum number of words in a sentence.", low=1, high=1_000_000)
+    max_work: int = option(
+        30_000_000,
+        "Maximum work of a request: the words of each sentence times its length, added up.",
+        low=1,
+        high=2**62,
+    )
+    max_answer: int = option(
+        64 * MEGABYTE, "Maximum size of a response in bytes, estimated before parsing.", low=1, high=2**31 - 1
+    )
     max_seconds: float = option(30.0, "Maximum time from a request to its response in seconds.", above=0)
     queue: int = option(
         512,
@@ -29,6 +39,12 @@ class Limits:
         60.0,
         "Timeout in seconds for idle connections, and for the headers of a request.",
         above=0,
+    )
+    stall_seconds: float = option(
+        30.0,
+        "Restart a worker whose event loop does not run, or whose parser ignores its time limit, for this "
+        "many seconds.",
+        low=2,
     )
 
     __repr__ = short_repr
@@ -68,6 +84,40 @@ def too_slow(limits: Limits) -> RequestRefused:
         f"time: the response took longer than {limits.max_seconds:g} seconds; send less, or later",
         {"Retry-After": "5"},
     )
+
+
+class WorkStopped(Exception):
+    """The work of a request ended early: its time is over, or nobody waits for it."""
+
+
+class WorkDeadline:
+    """When the work of a request ends, wherever it runs: at its time limit, or when its client leaves.
+
+    Threads cannot be interrupted, so the work calls ``check`` between sentences.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+        self._cancelled = False
+
+    @property
+    def left(self) -> float:
+        """Seconds until the time limit; 0 when it has passed."""
+        return max(0.0, self._end - time.monotonic())
+
+    @property
+    def overdue(self) -> float:
+        """Seconds since the time limit; 0 before it."""
+        return max(0.0, time.monotonic() - self._end)
+
+    def cancel(self) -> None:
+        """Nobody waits for the result any more."""
+        self._cancelled = True
+
+    def check(self) -> None:
+        """Raise ``WorkStopped`` if the work should end."""
+        if self._cancelled or time.monotonic() > self._end:
+            raise WorkStopped
 
 
 class DeadlineExceeded(Exception):

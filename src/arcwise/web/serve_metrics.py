@@ -34,7 +34,7 @@ _GAUGES = {
 
 
 def _columns() -> dict[object, int]:
-    names: list[object] = [*_COUNTERS, *_GAUGES, "pid"]
+    names: list[object] = [*_COUNTERS, *_GAUGES, "pid", "beats"]
     names += [(path, status) for path in PATHS for status in STATUSES]
     names += [(path, "le", end) for path in _PARSED for end in BUCKETS] + [(path, "sum") for path in _PARSED]
     return {name: at for at, name in enumerate(names)}
@@ -84,6 +84,14 @@ class ServiceMetrics:
     def set_waiting(self, count: int) -> None:
         """Set the number of waiting requests."""
         self._row[_AT["waiting"]] = count
+
+    def beat(self) -> None:
+        """Say that the event loop of this worker runs."""
+        self._row[_AT["beats"]] += 1
+
+    def beats(self, number: int) -> float:
+        """How often a worker has said so; the supervisor asks."""
+        return float(self._rows[number, _AT["beats"]])
 
     def restarted(self, number: int) -> None:
         """Count the restart of a worker; the supervisor does."""

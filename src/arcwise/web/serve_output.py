@@ -1,30 +1,40 @@
 """The output formats of UDPipe's service: CoNLL-U, one sentence or word per line, plain text, Matxin (XML),
-EPE (JSON)."""
+EPE (JSON).
+
+Writers yield pieces of text, because a long result is sent while it is written.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from itertools import pairwise
+from typing import Any, TypeAlias
 from xml.sax.saxutils import escape
 
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.field_values import pairs, unescaped
 
+Writer: TypeAlias = Callable[[Treebank], Iterator[str]]
+_SENTENCES = 256
+"""Sentences in one piece of CoNLL-U."""
 
-def conllu(treebank: Treebank) -> str:
+
+def conllu(treebank: Treebank) -> Iterator[str]:
     """CoNLL-U, unchanged."""
-    return treebank.text
+    ends = treebank.sentence_bytes[_SENTENCES:-1:_SENTENCES].tolist()
+    for start, end in pairwise([0, *ends, len(treebank.data)]):
+        yield treebank.data[start:end].decode("utf-8", "replace")
 
 
-def conllu_v1(treebank: Treebank) -> str:
+def conllu_v1(treebank: Treebank) -> Iterator[str]:
     """CoNLL-U version 1: no empty nodes, no spaces in forms and lemmas.
 
     >>> rows = b"1\\tNew York\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n1.1\\tx\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"
-    >>> conllu_v1(Treebank(rows))
+    >>> "".join(conllu_v1(Treebank(rows)))
     '1\\tNew_York\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n'
     """
-    return "".join("".join(f"{line}\n" for line in _v1_lines(sentence)) + "\n" for sentence in treebank)
+    return ("".join(f"{line}\n" for line in _v1_lines(sentence)) + "\n" for sentence in treebank)
 
 
 def _v1_lines(sentence: Sentence) -> Iterator[str]:
@@ -34,31 +44,30 @@ def _v1_lines(sentence: Sentence) -> Iterator[str]:
             yield "\t".join((identifier, form.replace(" ", "_"), lemma.replace(" ", "_"), *others))
 
 
-def horizontal(treebank: Treebank) -> str:
+def horizontal(treebank: Treebank) -> Iterator[str]:
     """One sentence per line, words separated by spaces; a space in a word becomes a no-break space.
 
     >>> empty = 8 * b"\\t_"
     >>> rows = b"1\\tNew York" + empty + b"\\n2\\tsleeps" + empty + b"\\n\\n"
-    >>> horizontal(Treebank(rows))
+    >>> "".join(horizontal(Treebank(rows)))
     'New\\xa0York sleeps\\n'
     """
-    return "".join(" ".join(form.replace(" ", "\xa0") for form in s.forms) + "\n" for s in treebank)
+    return (" ".join(form.replace(" ", "\xa0") for form in s.forms) + "\n" for s in treebank)
 
 
-def vertical(treebank: Treebank) -> str:
+def vertical(treebank: Treebank) -> Iterator[str]:
     """One word per line, a blank line after each sentence."""
-    return "".join("\n".join(sentence.forms) + "\n\n" for sentence in treebank)
+    return ("\n".join(sentence.forms) + "\n\n" for sentence in treebank)
 
 
-def with_paragraphs(writer: Callable[[Treebank], str]) -> Callable[[Treebank], str]:
+def with_paragraphs(writer: Writer) -> Writer:
     """The same format with a blank line before each paragraph but the first."""
 
-    def paragraph_writer(treebank: Treebank) -> str:
-        parts = [
-            ("\n" if n and _begins_paragraph(s) else "") + writer(Treebank(s.conllu_bytes))
-            for n, s in enumerate(treebank)
-        ]
-        return "".join(parts)
+    def paragraph_writer(treebank: Treebank) -> Iterator[str]:
+        for number, sentence in enumerate(treebank):
+            if number and _begins_paragraph(sentence):
+                yield "\n"
+            yield from writer(Treebank(sentence.conllu_bytes))
 
     return paragraph_writer
 
@@ -67,21 +76,21 @@ def _begins_paragraph(sentence: Sentence) -> bool:
     return any(line.split("=")[0].split()[:1] in (["newdoc"], ["newpar"]) for line in sentence.comment_lines)
 
 
-def plaintext(treebank: Treebank) -> str:
+def plaintext(treebank: Treebank) -> Iterator[str]:
     """The original text, with the white space recorded in MISC."""
-    return "".join(map(_spaced, treebank))
+    return map(_spaced, treebank)
 
 
-def plaintext_normalized(treebank: Treebank) -> str:
+def plaintext_normalized(treebank: Treebank) -> Iterator[str]:
     """The text, one sentence per line, with single spaces."""
-    return "".join(f"{' '.join(sentence.text.split())}\n" for sentence in treebank)
+    return (f"{' '.join(sentence.text.split())}\n" for sentence in treebank)
 
 
-def matxin(treebank: Treebank) -> str:
+def matxin(treebank: Treebank) -> Iterator[str]:
     """Trees as XML.
 
     >>> rows = b"1\\tGo\\tgo\\t_\\t_\\t_\\t0\\troot\\t_\\t_\\n2\\t!\\t!\\t_\\t_\\t_\\t1\\tpunct\\t_\\t_\\n\\n"
-    >>> print(matxin(Treebank(rows)), end="")
+    >>> print("".join(matxin(Treebank(rows))), end="")
     <corpus>
     <SENTENCE ord="1" alloc="0">
      <NODE ord="1" alloc="0" form="Go" lem="go" mi="" si="root">
@@ -90,10 +99,12 @@ def matxin(treebank: Treebank) -> str:
     </SENTENCE>
     </corpus>
     """
-    parts = ["<corpus>" if len(treebank) else ""]
+    yield "<corpus>" if len(treebank) else ""
     for number, sentence in enumerate(treebank, 1):
-        parts += [f'\n<SENTENCE ord="{number}" alloc="0">\n', *_nodes(sentence), "</SENTENCE>\n"]
-    return "".join([*parts, "</corpus>\n"])
+        yield f'\n<SENTENCE ord="{number}" alloc="0">\n'
+        yield from _nodes(sentence)
+        yield "</SENTENCE>\n"
+    yield "</corpus>\n"
 
 
 def _nodes(sentence: Sentence) -> Iterator[str]:
@@ -114,13 +125,11 @@ def _nodes(sentence: Sentence) -> Iterator[str]:
             open_words += [(-1, depth), *((child, depth + 1) for child in reversed(children[word]))]
 
 
-def epe(treebank: Treebank) -> str:
+def epe(treebank: Treebank) -> Iterator[str]:
     """One JSON object per line and sentence: words as nodes, arcs as edges from head to modifier (Extrinsic
     Parser Evaluation)."""
-    return "".join(
-        json.dumps({"id": number, "nodes": _epe_nodes(sentence)}, ensure_ascii=False) + "\n"
-        for number, sentence in enumerate(treebank, 1)
-    )
+    for number, sentence in enumerate(treebank, 1):
+        yield json.dumps({"id": number, "nodes": _epe_nodes(sentence)}, ensure_ascii=False) + "\n"
 
 
 def _epe_nodes(sentence: Sentence) -> list[dict[str, Any]]:
@@ -161,7 +170,7 @@ def _value(value: str) -> str:
     return "" if value == "_" else value
 
 
-_FORMATS: Mapping[str, Callable[[Treebank], str]] = {
+_FORMATS: Mapping[str, Writer] = {
     "conllu": conllu,
     "horizontal": horizontal,
     "vertical": vertical,
@@ -169,7 +178,7 @@ _FORMATS: Mapping[str, Callable[[Treebank], str]] = {
     "matxin": matxin,
     "epe": epe,
 }
-_WITH_OPTION: Mapping[tuple[str, str], Callable[[Treebank], str]] = {
+_WITH_OPTION: Mapping[tuple[str, str], Writer] = {
     ("conllu", "v1"): conllu_v1,
     ("horizontal", "paragraphs"): with_paragraphs(horizontal),
     ("vertical", "paragraphs"): with_paragraphs(vertical),
@@ -181,7 +190,7 @@ OUTPUT_OPTIONS = tuple(f"{name}={option}" for name, option in _WITH_OPTION)
 """Formats with an option that changes them."""
 
 
-def output_writer(name: str, options: frozenset[str] = frozenset()) -> Callable[[Treebank], str]:
+def output_writer(name: str, options: frozenset[str] = frozenset()) -> Writer:
     """The function that writes a format. Unknown options are ignored."""
     writers = [
         writer for (form, option), writer in _WITH_OPTION.items() if form == name and option in options

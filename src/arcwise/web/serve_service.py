@@ -51,7 +51,15 @@ def run_service(
             },
         )
 
-    return Supervisor(sockets, work, say=say, restarted=meter.restarted).run(started)
+    supervisor = Supervisor(
+        sockets,
+        work,
+        say=say,
+        restarted=meter.restarted,
+        beats=meter.beats,
+        stall_seconds=limits.stall_seconds,
+    )
+    return supervisor.run(started)
 
 
 def timeout_protocol(idle: float, unread: float) -> Any:

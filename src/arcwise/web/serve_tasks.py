@@ -1,5 +1,5 @@
 """Tasks of requests, run in batches: the sentences of several go through tagger and parser in one native
-call."""
+call. A long task runs slice by slice, and stops between two slices when its time is over."""
 
 from __future__ import annotations
 
@@ -7,14 +7,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from arcwise.errors import ArcwiseError
+import numpy as np
+
+from arcwise.errors import InputError
 from arcwise.parsing.parser import TAGS, ParseOptions, SentenceConstraints
 from arcwise.parsing.parses import Analysis
 from arcwise.pipeline.text_batches import parse_together
 from arcwise.treebanks import Treebank
 from arcwise.web.serve_input import Source, sentences_of
-from arcwise.web.serve_limits import RequestRefused
+from arcwise.web.serve_limits import Limits, RequestRefused, WorkDeadline, WorkStopped, too_slow
 from arcwise.web.serve_models import ServedModel
+
+SLICE_WORDS = 4_000
+SLICE_WORK = 200_000
+"""Words and work (words times length) of one native call for a long task: a fraction of a second, unless one
+sentence alone has more."""
+LONG_WORK = 300_000
+LONG_ANSWER = 2**20
+"""Work and bytes of the response from which a task is long, however short its text."""
+MAX_CHART = 10_000_000
+"""The largest k_best times the square of the longest sentence: the k-best algorithm keeps k items for each
+pair of words."""
+WORD_JSON = 320
+_ALTERNATIVE_BYTES, _PICTURE_BYTES = 70, 900
+"""Typical sizes in JSON of a word, of an alternative, and of a picture by word, on the large side."""
 
 TaskResult: TypeAlias = Treebank | Exception
 """The result of a task, or its error."""
@@ -30,7 +46,13 @@ class ParseTask:
     parse: bool = True
     options: ParseOptions = field(default_factory=ParseOptions)
     constraints: SentenceConstraints = None
-    max_words: int = 1000
+    limits: Limits = field(default_factory=Limits)
+    word_bytes: int = WORD_JSON
+    """The typical size of a word in the response; a sentence without words has as much."""
+    pictures: bool = False
+    deadline: WorkDeadline = field(default_factory=lambda: WorkDeadline(float("inf")), compare=False)
+    sentences: Treebank | None = None
+    """The sentences of the source, if they have been read already."""
 
     @property
     def size(self) -> int:
@@ -38,16 +60,34 @@ class ParseTask:
         return self.source.size
 
 
-def run_tasks(tasks: Sequence[ParseTask]) -> list[TaskResult]:
+class LongTask(Exception):
+    """A short text that takes long: ``task`` goes to the queue for long requests."""
+
+    def __init__(self, task: ParseTask) -> None:
+        self.task = task
+
+
+def run_short_tasks(tasks: Sequence[ParseTask]) -> list[TaskResult]:
+    """Like ``run_tasks``, but a task that takes long is not run: its result is ``LongTask``."""
+    return run_tasks(tasks, long_work=LONG_WORK)
+
+
+def run_tasks(tasks: Sequence[ParseTask], *, long_work: float = float("inf")) -> list[TaskResult]:
     """The results in the order of the tasks, each the same as if the task were run alone."""
     results: list[TaskResult | None] = [None] * len(tasks)
     groups: dict[object, list[int]] = {}
     read: dict[int, Treebank] = {}
     for at, task in enumerate(tasks):
         try:
-            read[at] = _checked(sentences_of(task.source, task.model), task.max_words)
-        except (ArcwiseError, RequestRefused) as error:
+            read[at] = _sentences(task)
+        except WorkStopped:
+            results[at] = too_slow(task.limits)
+            continue
+        except Exception as error:  # the response of this request; the others continue
             results[at] = error
+            continue
+        if task.parse and is_long(task, read[at], long_work):
+            results[at] = LongTask(replace(task, sentences=read[at]))
             continue
         groups.setdefault(_batch_key(at, task, read[at]), []).append(at)
     for members in groups.values():
@@ -57,18 +97,70 @@ def run_tasks(tasks: Sequence[ParseTask]) -> list[TaskResult]:
     return [result for result in results if result is not None]
 
 
-def _checked(treebank: Treebank, max_words: int) -> Treebank:
-    longest = int(treebank.sentence_lengths.max(initial=0))
-    if longest > max_words:
-        at = int(treebank.sentence_lengths.argmax()) + 1
-        raise RequestRefused(413, f"sentence {at}: found {longest} words, expected at most {max_words}")
+def _sentences(task: ParseTask) -> Treebank:
+    """The sentences of a task, checked against the limits of what they will cost."""
+    if task.sentences is not None:
+        return task.sentences
+    treebank = sentences_of(task.source, task.model, check=task.deadline.check)
+    limits, lengths = task.limits, treebank.sentence_lengths
+    longest = int(lengths.max(initial=0))
+    if longest > limits.max_words:
+        at = int(lengths.argmax()) + 1
+        raise RequestRefused(
+            413, f"sentence {at}: found {longest} words, expected at most {limits.max_words}"
+        )
+    if task.parse and (work := parse_work(treebank)) > limits.max_work:
+        raise RequestRefused(
+            413,
+            f"sentences: their words times their lengths are {work}, expected at most {limits.max_work}; "
+            "send less, or shorter sentences",
+        )
+    if (size := answer_size(task, treebank)) > limits.max_answer:
+        most = f"the response would have about {size} bytes, expected at most {limits.max_answer}; send less"
+        raise RequestRefused(413, f"{_multiplier(task)}: {most}")
+    if task.options.k_best * longest**2 > MAX_CHART:
+        raise RequestRefused(
+            413, f"k_best: found {task.options.k_best} for a sentence of {longest} words, expected less"
+        )
+    if task.constraints is not None and len(task.constraints) != len(treebank):
+        raise InputError(
+            f"constraints: found {len(task.constraints)}, expected one for each of {len(treebank)} sentences"
+        )
     return treebank
+
+
+def parse_work(treebank: Treebank) -> int:
+    """Words times the length of their sentences: the arcs to score."""
+    return int(np.square(treebank.sentence_lengths.astype(np.int64)).sum())
+
+
+def answer_size(task: ParseTask, treebank: Treebank) -> int:
+    """The approximate size of the response in bytes of JSON."""
+    options, lengths = task.options, treebank.sentence_lengths.astype(np.int64)
+    word = task.word_bytes + task.pictures * _PICTURE_BYTES
+    # Words of a short sentence have no more alternatives than heads and labels; 50 labels are many.
+    alternatives = np.minimum(options.alternatives, 50 * (lengths + 1)) * _ALTERNATIVE_BYTES
+    return int((lengths * (word + alternatives) + task.word_bytes).sum()) * options.k_best
+
+
+def is_long(task: ParseTask, treebank: Treebank, long_work: float = LONG_WORK) -> bool:
+    """Whether the task belongs to the queue for long requests."""
+    if long_work == float("inf"):
+        return False
+    return parse_work(treebank) > long_work or answer_size(task, treebank) > LONG_ANSWER
+
+
+def _multiplier(task: ParseTask) -> str:
+    """The option that makes a response large, for messages."""
+    if task.options.k_best > 1:
+        return "k_best"
+    return "alternatives" if task.options.alternatives > 1 else "response"
 
 
 def _batch_key(at: int, task: ParseTask, treebank: Treebank) -> object:
     """Tasks with the same key are run in one call. k best trees run alone, since they are several sentences
-    each, and so do other line ends, which a joined file could not keep apart."""
-    if task.options.k_best > 1 or b"\r" in treebank.data or not len(treebank):
+    each, and so do other line ends, which a joined file could not keep apart, and long tasks."""
+    if task.sentences is not None or task.options.k_best > 1 or b"\r" in treebank.data or not len(treebank):
         return at
     return id(task.model), task.tag, task.parse, task.options
 
@@ -95,9 +187,44 @@ def _run_batch(tasks: Sequence[ParseTask], treebanks: Sequence[Treebank]) -> lis
 
 def _run_alone(task: ParseTask, treebank: Treebank) -> TaskResult:
     try:
-        return _analyse(task, treebank) if len(treebank) else treebank
+        return _analyse_slices(task, treebank) if len(treebank) else treebank
+    except WorkStopped:
+        return too_slow(task.limits)
     except Exception as error:  # the response of this request; the others continue
         return error
+
+
+def _analyse_slices(task: ParseTask, treebank: Treebank) -> Treebank:
+    """Run the requested steps, slice by slice if there is much to do."""
+    ends = _slice_ends(treebank)
+    if len(ends) == 1:
+        task.deadline.check()
+        return _analyse(task, treebank)
+    starts = treebank.sentence_bytes
+    parts = []
+    first = 0
+    for last in ends:
+        task.deadline.check()
+        # Not strict: the sentences were checked when they were read.
+        part = Treebank(
+            treebank.data[int(starts[first]) : int(starts[last])],
+            source=treebank.source,
+            strict=False,
+            first_line=treebank.line_at(int(starts[first])),
+        )
+        constraints = None if task.constraints is None else task.constraints[first:last]
+        parts.append(_analyse(replace(task, constraints=constraints), part).data)
+        first = last
+    return Treebank(b"".join(parts), source=treebank.source, strict=False)
+
+
+def _slice_ends(treebank: Treebank) -> list[int]:
+    """Where slices end: before the words or the work of a slice would exceed their limits."""
+    lengths = treebank.sentence_lengths.astype(np.int64)
+    costs = np.maximum(lengths / SLICE_WORDS, np.square(lengths) / SLICE_WORK)
+    # Whole units of the running cost; a sentence above the limit is a slice of its own.
+    units = np.floor(np.cumsum(costs)).astype(np.int64)
+    return [*(np.flatnonzero(np.diff(units)) + 1).tolist(), len(lengths)]
 
 
 def _analyse(task: ParseTask, treebank: Treebank) -> Treebank:

@@ -3,7 +3,8 @@ change the URL."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
@@ -14,8 +15,9 @@ from arcwise.errors import InputError
 from arcwise.schema import JsonObject, Text, check_json
 from arcwise.treebanks import Treebank
 from arcwise.web.serve_input import Form, Source
+from arcwise.web.serve_limits import Limits, WorkDeadline
 from arcwise.web.serve_models import Models, ServedModel, Step
-from arcwise.web.serve_output import OUTPUTS, output_writer
+from arcwise.web.serve_output import OUTPUTS, Writer, output_writer
 from arcwise.web.serve_tasks import ParseTask
 
 INPUTS: Mapping[str, Form] = {
@@ -87,7 +89,7 @@ def read_parameters(values: Mapping[str, str]) -> ProcessParameters:
     return check_json(ProcessParameters, values, "parameters")
 
 
-def process_task(models: Models, values: ProcessParameters, *, max_words: int) -> ParseTask:
+def process_task(models: Models, values: ProcessParameters, limits: Limits) -> ParseTask:
     """What a request to ``/process`` asks of a model. ``InputError`` for a model or a format that does not
     exist."""
     model = models.find(values.model, nearly=True)
@@ -98,11 +100,17 @@ def process_task(models: Models, values: ProcessParameters, *, max_words: int) -
     if values.asks_for("tagger"):
         model.needs("tagger")
     return ParseTask(
-        model, source, tag=values.asks_for("tagger"), parse=values.asks_for("parser"), max_words=max_words
+        model,
+        source,
+        tag=values.asks_for("tagger"),
+        parse=values.asks_for("parser"),
+        limits=limits,
+        word_bytes=128,
+        deadline=WorkDeadline(limits.max_seconds),
     )
 
 
-def _output(values: ProcessParameters) -> Callable[[Treebank], str]:
+def _output(values: ProcessParameters) -> Writer:
     return output_writer(*_format("output", values.output, OUTPUTS))
 
 
@@ -122,13 +130,20 @@ def _options(text: str) -> frozenset[str]:
     return frozenset(part.partition("=")[0] for part in text.replace(",", ";").split(";"))
 
 
-def process_answer(model: ServedModel, treebank: Treebank, values: ProcessParameters) -> dict[str, Any]:
-    """The response of ``/process``."""
-    result = _output(values)(treebank)
-    if _format("output", values.output, OUTPUTS)[0] == "conllu":
-        result = f"{_comments(model)}{result}"
+def process_parts(model: ServedModel, treebank: Treebank, values: ProcessParameters) -> Iterator[str]:
+    """The response of ``/process`` as pieces of JSON text."""
     sources = [str(model.card[key]) for key in ("treebank", "licence") if model.card.get(key)]
-    return {"model": model.name, "acknowledgements": [f"arcwise {_version()}", *sources], "result": result}
+    header = {"model": model.name, "acknowledgements": [f"arcwise {_version()}", *sources]}
+    yield f"{_text(header)[:-1]}, " + '"result": "'
+    if _format("output", values.output, OUTPUTS)[0] == "conllu":
+        yield _text(_comments(model))[1:-1]
+    for part in _output(values)(treebank):
+        yield _text(part)[1:-1]
+    yield '"}'
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 @lru_cache

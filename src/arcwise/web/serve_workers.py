@@ -26,6 +26,8 @@ SOON = 2.0
 """A worker that ends within this many seconds has failed to start."""
 PATIENCE = 5
 """Consecutive failed starts after which the service gives up."""
+CHECK = 1.0
+"""Seconds between two looks at the signs of life of workers."""
 _SIGNALS = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT}
 Say = Callable[[str], None]
 
@@ -72,13 +74,16 @@ def _check_free(family: int, address: tuple[object, ...]) -> None:
 class WorkerProcess:
     pid: int
     began: float
+    beats: float = 0.0
+    stalled: float = 0.0
+    """Seconds since the number of beats changed."""
 
 
 class Supervisor:
     """Starts workers and restarts those that die. ``work(number, socket, alive)`` runs in a worker until
     SIGTERM, or until ``alive`` (the end of a pipe) closes because the supervisor is gone. ``restarted`` is
-    called with the number of a worker
-    that is restarted."""
+    called with the number of a worker that is restarted. ``beats(number)`` counts the signs of life of a
+    worker: one that gives none for ``stall_seconds`` is killed and restarted."""
 
     def __init__(
         self,
@@ -87,8 +92,12 @@ class Supervisor:
         *,
         say: Say,
         restarted: Callable[[int], None] = lambda number: None,
+        beats: Callable[[int], float] | None = None,
+        stall_seconds: float = float("inf"),
     ) -> None:
         self._sockets, self._work, self._say, self._restarted = sockets, work, say, restarted
+        self._beats, self._stall_seconds = beats, stall_seconds
+        self._checked = time.monotonic()
         self._workers: dict[int, WorkerProcess] = {}
         self._due: dict[int, float] = {}
         self._failed_starts = 0
@@ -115,11 +124,13 @@ class Supervisor:
 
     def _watch(self) -> bool:
         while self._failed_starts < PATIENCE:
-            wait = max(0.0, min(self._due.values(), default=time.monotonic() + 60) - time.monotonic())
+            due = min(self._due.values(), default=float("inf")) - time.monotonic()
+            wait = max(0.0, min(due, 60.0 if self._beats is None else CHECK))
             received = signal.sigtimedwait(_SIGNALS, wait)
             if received is not None and received.si_signo in (signal.SIGTERM, signal.SIGINT):
                 return True
             self._reap()
+            self._kill_stalled()
             for number in [n for n, due in self._due.items() if due <= time.monotonic()]:
                 del self._due[number]
                 self._restarted(number)
@@ -172,6 +183,25 @@ class Supervisor:
             self._failed_starts = self._failed_starts + 1 if soon else 0
             self._due[number] = time.monotonic() + (0.5 if soon else 0.0)
             self._say(f"worker {number} (process {pid}) {_exit_reason(status)}; restarting it")
+
+    def _kill_stalled(self) -> None:
+        """Kill workers that have given no sign of life for too long; ``_reap`` restarts them."""
+        if self._beats is None:
+            return
+        now = time.monotonic()
+        # At most two checks are counted, however long they took: the whole machine may have been stopped.
+        elapsed, self._checked = min(now - self._checked, 2 * CHECK), now
+        for number, worker in self._workers.items():
+            beats = self._beats(number)
+            worker.stalled = worker.stalled + elapsed if beats == worker.beats else 0.0
+            worker.beats = beats
+            if worker.stalled > self._stall_seconds:
+                self._say(
+                    f"worker {number} (process {worker.pid}) has not answered for {worker.stalled:.0f} s"
+                )
+                worker.stalled = 0.0
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(worker.pid, signal.SIGKILL)
 
     def _stop(self) -> None:
         """Shut down gracefully, then kill the workers that have not ended."""
