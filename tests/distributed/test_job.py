@@ -139,6 +139,24 @@ def test_json_lines(crawl: Path, tmp_path: Path) -> None:
     assert {"form", "head", "label", "head_probability"} <= word.keys()
 
 
+def test_a_row_that_json_cannot_express_is_an_error_of_its_sentence(tmp_path: Path) -> None:
+    """A multiword token with HEAD x ended the job, and ended it again when it was run once more."""
+    row = "{}\t{}\t_\tNOUN\t_\t_\t{}\t_\t_\t_\n"
+    good = row.format(1, "Birds", 0) + "\n"
+    bad = row.format("1-2", "del", "x") + row.format(1, "de", 0) + row.format(2, "el", 1) + "\n"
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a.conllu").write_text(good + bad + good)
+    options = replace(PLAIN, to="jsonl", shard_bytes=100_000)
+    for _ in range(2):
+        summary = parse_corpus(str(tmp_path / "in"), tmp_path / "out", options=options)
+        assert (summary.sentences, summary.words, summary.errors) == (2, 2, 1)
+    lines = [json.loads(line) for line in (tmp_path / "out/a.conllu.00000.jsonl").read_text().splitlines()]
+    assert [entry["line"] for entry in lines] == [1, 7]
+    (error,) = errors(tmp_path / "out")
+    assert error["line"] == 3
+    assert "row 1-2: found HEAD 'x', expected a number or _" in str(error["reason"])
+
+
 def test_parquet_has_lists_of_words(crawl: Path, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     import pyarrow.parquet as parquet

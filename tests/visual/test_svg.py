@@ -214,3 +214,8 @@ def test_alternatives_that_a_parser_wrote_into_the_file_are_shown() -> None:
     assert "There: obl of sing; or: obj of sing 35%, x of There 20%, the root 5%" in svg(sentence)
     others = [[Alternative(2, 0.9, (("obl", 0.5), ("obj", 0.4)))], [], []]
     assert "There: obl of sing; or: obj of sing 40%" in svg(sentence, alternatives=others)
+
+
+def test_alternatives_in_misc_may_name_words_that_are_not_there() -> None:
+    rows = "1\ta\t_\t_\t_\t_\t0\troot\t_\tAlternatives=9999:x:2,-1:y:0.9\n2\tb\t_\t_\t_\t_\t1\tobj\t_\t_\n\n"
+    assert "9999" not in svg(Treebank.from_string(rows)[0])

@@ -331,3 +331,56 @@ def test_no_request_is_a_mistake_of_ours(service: Here, values: dict[str, Any]) 
     answer = service.parse(**values)
     assert answer.status in (200, 400, 413), answer.text
     assert answer.status == 200 or answer.json()["error"].count("\n") == 0
+
+
+# ---- mistakes of a request that were mistakes of the service
+
+
+@pytest.mark.parametrize("word", ["0", "3", "99"])
+def test_a_label_of_a_word_that_is_not_there_is_refused(service: Here, word: str) -> None:
+    answer = service.parse(words=[["They", "sing"]], constraints=[{"labels": {word: "root"}}])
+    assert (answer.status, answer.json()["error"]) == (
+        400,
+        f"data (1): labels: found word {word}, expected 1..2",
+    )
+
+
+@pytest.mark.parametrize(
+    "request_values",
+    [
+        {"words": [["\ud800", "b"]]},
+        {"text": "a \ud800 b"},
+        {"document": {"words": [{"form": "a", "misc": "\ud800"}], "comments": ["\udfff"]}},
+    ],
+    ids=["words", "text", "document"],
+)
+def test_half_a_surrogate_pair_is_a_question_mark(service: Here, request_values: dict[str, Any]) -> None:
+    answer = service.parse(**request_values)
+    assert answer.status == 200
+    assert "?" in answer.text
+
+
+def test_alternatives_of_words_that_are_not_there_are_not_drawn(service: Here) -> None:
+    rows = "1\ta\t_\t_\t_\t_\t0\troot\t_\tAlternatives=9999:x:2,0:root:0.9\n\n"
+    answer = service.parse(conllu=rows, pictures=True, alternatives=0)
+    assert answer.status == 200
+    assert "9999" not in answer.json()["sentences"][0]["svg"]
+
+
+def test_a_head_of_a_multiword_token_that_json_cannot_express_is_refused(service: Here) -> None:
+    row = "{}\t{}\t_\tNOUN\t_\t_\t{}\t_\t_\t_\n"
+    rows = row.format("1-2", "del", "x") + row.format(1, "de", 0) + row.format(2, "el", 1) + "\n"
+    answer = service.parse(conllu=rows)
+    assert (answer.status, answer.json()["error"]) == (
+        400,
+        "data (sentence 1), row 1-2: found HEAD 'x', expected a number or _",
+    )
+
+
+def test_a_long_answer_is_refused_before_a_part_of_it_is_sent(service: Here) -> None:
+    row = "{}\t{}\t_\tNOUN\t_\t_\t{}\t_\t_\t_\n"
+    good = row.format("1-2", "del", "_") + row.format(1, "de", 0) + row.format(2, "el", 1) + "\n"
+    answer = service.parse(
+        conllu=good * 2000 + good.replace("del\t_\tNOUN\t_\t_\t_", "del\t_\tNOUN\t_\t_\tx")
+    )
+    assert (answer.status, answer.json()["error"][:31]) == (400, "data (sentence 2001), row 1-2: ")

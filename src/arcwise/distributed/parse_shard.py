@@ -344,10 +344,13 @@ class ParseShard:
                     continue
                 if parsed.kind == "paragraph" and shard.number == 0 and not records:
                     parsed = replace(parsed, starts_document=True)  # the first paragraph of the file
+                unwritten = writer.write(parsed)
+                broken += [failure.record for failure in unwritten]
+                if unwritten and parsed.kind != "sentences":
+                    continue
                 records += 1
-                sentences += len(parsed.treebank)
-                words += parsed.treebank.word_count
-                writer.write(parsed)
+                sentences += len(parsed.treebank) - len(unwritten)
+                words += parsed.treebank.word_count - sum(failure.words for failure in unwritten)
             writer.finish()
         sha256, size = _hash_file(target)
         return Marker(shard.sha256, self.job, sha256, size, records, sentences, words, tuple(broken))

@@ -47,9 +47,9 @@ class TreebankRecord:
         """Yield each sentence as a record."""
         line = self.line
         for sentence in self.treebank:
-            single = Treebank(sentence.own_bytes, source=self.treebank.source, first_line=line)
+            single = Treebank(sentence.source_bytes, source=self.treebank.source, first_line=line)
             yield TreebankRecord(line, single)
-            line += sentence.own_bytes.count(b"\n")
+            line += sentence.source_bytes.count(b"\n")
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from arcwise.distributed.records import BrokenRecord
 from arcwise.optional import require
 from arcwise.treebanks import Sentence, Treebank
 
@@ -58,6 +59,18 @@ class ParsedRecord:
         return Treebank(head + data, source=self.treebank.source, strict=False)
 
 
+class Unwritten(NamedTuple):
+    """A record, or a sentence of CoNLL-U, that the format cannot express, and its number of words."""
+
+    record: BrokenRecord
+    words: int
+
+    @classmethod
+    def of(cls, line: int, error: Exception, words: int) -> Unwritten:
+        """What could not be written because of an error."""
+        return cls(BrokenRecord(line, f"cannot be written ({type(error).__name__}: {error})"), words)
+
+
 class ByteSink(Protocol):
     """Accepts bytes, like the file of ``open_output``."""
 
@@ -73,8 +86,8 @@ class Writer(ABC):
         self.output = output
 
     @abstractmethod
-    def write(self, record: ParsedRecord) -> None:
-        """Write one record."""
+    def write(self, record: ParsedRecord) -> list[Unwritten]:
+        """Write one record, or nothing of it; returns what could not be written."""
 
     def finish(self) -> None:
         """Write buffered records; the output itself stays open."""
@@ -84,29 +97,36 @@ class Writer(ABC):
 class ConlluWriter(Writer):
     """Writes sentences one after another."""
 
-    def write(self, record: ParsedRecord) -> None:
+    def write(self, record: ParsedRecord) -> list[Unwritten]:
         """Write the record's sentences."""
         data = record.named().data
         if data and not data.endswith((b"\n\n", b"\n\r\n")):  # the input file lacked its final blank line
             data += b"\n" if data.endswith(b"\n") else b"\n\n"
         self.output.write(data)
+        return []
 
 
 class JsonWriter(Writer):
     """Writes a line per record: ``file``, ``line``, ``id`` and the content of ``Treebank.to_json``."""
 
-    def write(self, record: ParsedRecord) -> None:
+    def write(self, record: ParsedRecord) -> list[Unwritten]:
         """Write the record's document, or a line for each sentence of CoNLL-U."""
-        if record.kind == "sentences":
-            for line, sentence in sentence_lines(record):
-                treebank = Treebank.from_sentences([sentence])
-                self._line(record.file, line, sentence.sent_id or f"{record.file}:{line}", treebank)
-        else:
-            self._line(record.file, record.line, record.name, record.named())
+        if record.kind != "sentences":
+            return self._line(record.file, record.line, record.name, record.named())
+        unwritten: list[Unwritten] = []
+        for line, sentence in sentence_lines(record):
+            treebank = Treebank.from_sentences([sentence])
+            unwritten += self._line(record.file, line, sentence.sent_id or f"{record.file}:{line}", treebank)
+        return unwritten
 
-    def _line(self, file: str, line: int, name: str, treebank: Treebank) -> None:
-        entry: dict[str, Any] = {"file": file, "line": line, "id": name, **treebank.to_json()}
-        self.output.write(json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+    def _line(self, file: str, line: int, name: str, treebank: Treebank) -> list[Unwritten]:
+        try:
+            entry: dict[str, Any] = {"file": file, "line": line, "id": name, **treebank.to_json()}
+            data = json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode()
+        except Exception as error:  # an error of one record must not stop the job
+            return [Unwritten.of(line, error, treebank.word_count)]
+        self.output.write(data + b"\n")
+        return []
 
 
 def sentence_lines(record: ParsedRecord) -> Iterator[tuple[int, Sentence]]:
@@ -114,7 +134,7 @@ def sentence_lines(record: ParsedRecord) -> Iterator[tuple[int, Sentence]]:
     line = record.line
     for sentence in record.treebank:
         yield line, sentence
-        line += sentence.own_bytes.count(b"\n")
+        line += sentence.source_bytes.count(b"\n")
 
 
 _WORD_COLUMNS = {"forms": "form", "lemmas": "lemma", "upos": "upos", "xpos": "xpos", "feats": "feats"}
@@ -127,10 +147,14 @@ class ParquetWriter(Writer):
         super().__init__(output)
         self._tables: list[Any] = []
 
-    def write(self, record: ParsedRecord) -> None:
+    def write(self, record: ParsedRecord) -> list[Unwritten]:
         """Buffer the record's rows."""
         if len(record.treebank):
-            self._tables.append(rows_of(record))
+            try:
+                self._tables.append(rows_of(record))
+            except Exception as error:  # an error of one record must not stop the job
+                return [Unwritten.of(record.line, error, record.treebank.word_count)]
+        return []
 
     def finish(self) -> None:
         """Write all rows in one row group."""

@@ -13,9 +13,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from arcwise.errors import ModelError, OptionError
+from arcwise.errors import ArcwiseError, MissingExtraError, ModelError, OptionError
 from arcwise.learning.model_file import Packed, read_model, starts_as_json
 from arcwise.log import logger
+from arcwise.models.model_checks import check_packed, check_parser
 from arcwise.parsing.parser import Parser
 from arcwise.treebanks.files import PathLike, path_kind
 
@@ -73,13 +74,37 @@ def trainable_kind(name: str) -> tuple[type[Any], type[Any]]:
     return _class(kind.parser), _class(kind.config)
 
 
+_DAMAGE = (
+    ArcwiseError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What values that training never writes make of the code that reads them."""
+
+
 def open_packed(packed: Packed) -> Parser:
     """Restore a parser of any kind from a packed model."""
     if packed.kind not in KINDS:
         raise ModelError(f"{packed.path}: found kind {packed.kind!r}, expected one of {', '.join(KINDS)}")
     # A pipeline contains a parser of any kind.
     others = {"parser_of": open_packed} if packed.kind == "pipeline" else {}
-    return _class(KINDS[packed.kind].parser).unpack(packed, **others)  # type: ignore[no-any-return]
+    restore = _class(KINDS[packed.kind].parser).unpack
+    try:
+        check_packed(packed)
+        parser: Parser = restore(packed, **others)
+        check_parser(parser, packed)
+        return parser
+    except (ModelError, MissingExtraError):
+        raise
+    except _DAMAGE as error:
+        # Whatever an unexpected value of the file leads to: the file is to blame, in one sentence.
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise ModelError(f"{packed.path}: is a damaged {packed.kind} model ({reason})") from error
 
 
 def open_model(path: PathLike) -> Parser:
@@ -89,11 +114,20 @@ def open_model(path: PathLike) -> Parser:
     if starts_as_json(path):
         from arcwise.induction.parser import DmvParser
 
-        return DmvParser.load(path)
+        return _load_grammar(DmvParser, path)
     packed = read_model(path)
     parser = open_packed(packed)
     _log_loaded(packed, perf_counter() - start)
     return parser
+
+
+def _load_grammar(parser: Any, path: Path) -> Parser:
+    try:
+        return parser.load(path)  # type: ignore[no-any-return]
+    except ArcwiseError:
+        raise
+    except _DAMAGE as error:
+        raise ModelError(f"{path}: is a damaged grammar ({error})") from error
 
 
 def written_by(name: PathLike) -> str | None:
@@ -163,7 +197,7 @@ def load(name: PathLike | None = None) -> Pipeline:
     >>> doc.sentences[0].tree.heads[1:].tolist()
     [2, 3, 0, 3]
     """
-    from arcwise.pipeline.pipeline import Pipeline, Shipped
+    from arcwise.pipeline.pipeline import VERSION, Pipeline, Shipped
 
     if name is None:
         raise ModelError(
@@ -172,7 +206,9 @@ def load(name: PathLike | None = None) -> Pipeline:
         )
     start = perf_counter()
     packed = read_model(model_path(name))
-    pipeline = Pipeline.unpack(packed, parser_of=open_packed)
+    packed.expect(Pipeline.kind, VERSION)
+    pipeline = open_packed(packed)
+    assert isinstance(pipeline, Pipeline)
     _log_loaded(packed, perf_counter() - start)
     if isinstance(name, str) and name in shipped_models():
         parts = pipeline.tokenizer, pipeline.tagger, pipeline.parser

@@ -218,7 +218,7 @@ class _Collector:
         first, last = (int(i) for i in self.treebank.sentence_words[s : s + 2])
         parts = [part for part in (from_python, self.misc[s]) if part is not None]
         for part in parts:
-            self._check_labels(part)
+            self._check_labels(part, last - first)
         if self.heads is not None and (self.heads[first:last] >= 0).any():
             heads = self.heads[first:last].tolist()
             parts.append(Constraints(required=[(h, m) for m, h in enumerate(heads, 1) if h >= 0]))
@@ -232,8 +232,10 @@ class _Collector:
             joined.joined(Constraints(labels=kept_labels))  # raises if a label is contradicted
         return joined, kept_labels
 
-    def _check_labels(self, constraints: Constraints) -> None:
+    def _check_labels(self, constraints: Constraints, n: int) -> None:
         for m, label in constraints.labels.items():
+            if not 1 <= m <= n:
+                raise ConstraintError(f"labels: found word {m}, expected 1..{n}")
             if label not in self.names:
                 expected = (
                     f"expected one of {', '.join(sorted(self.names))}"

@@ -59,7 +59,11 @@ def sentence_json(sentence: Sentence, places: Sequence[Place] | None = None) -> 
     """A sentence. ``places``: the offsets of its tokens; None: those in the text of its treebank."""
     if places is None:
         places = sentence.treebank.surface.places[sentence.number]
-    return header_json(sentence, places) | _rows_json(sentence, places)
+    try:
+        return header_json(sentence, places) | _rows_json(sentence, places)
+    except InputError as error:
+        name = sentence.sent_id or f"sentence {sentence.number + 1}"
+        raise InputError(f"{sentence.treebank.source} ({name}), {error}") from None
 
 
 def header_json(sentence: Sentence, places: Sequence[Place] | None = None) -> dict[str, Any]:

@@ -451,7 +451,10 @@ class _Drawing:
         names = [
             f"{self._in_words(label, head)} {_percent(p)}"
             for head, label, p in _pairs(self.alternatives[m - 1])
-            if p >= 0.005 and (head != current[0] or label not in (current[1], "_"))
+            if p >= 0.005
+            # MISC may say anything, also of words that the sentence does not have.
+            and 0 <= head <= len(self.tree)
+            and (head != current[0] or label not in (current[1], "_"))
         ]
         return "; or: " + ", ".join(names) if names else ""
 

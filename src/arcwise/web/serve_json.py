@@ -126,6 +126,10 @@ def read_request(body: bytes) -> ParseInput:
         # Not pydantic's own parser of JSON: it refuses half a surrogate pair, and cannot say where UTF-8 is
         # broken.
         values = json.loads(body.decode("utf-8"))
+        if b"\\ud" in body.lower():
+            # Halves of surrogate pairs, which only escapes can write, become "?" wherever they are.
+            whole = json.dumps(values, ensure_ascii=False).encode("utf-8", "replace")
+            values = json.loads(whole)
     except UnicodeDecodeError as error:
         raise InputError(f"body: {not_utf8(error)}") from None
     except (ValueError, RecursionError) as error:
@@ -197,6 +201,8 @@ def _constraints(request: ParseInput) -> Sequence[Constraints | None] | None:
 def answer_parts(model: ServedModel, treebank: Treebank, request: ParseInput) -> Iterator[str]:
     """The response of ``/v1/parse`` as pieces of JSON text, one for each sentence."""
     is_text = "text" in request.model_fields_set
+    if not is_text and treebank.layout.row_kinds.any():
+        _check_heads(treebank)
     # The places of words that were cut from a text are in their rows; otherwise the text is rebuilt from all.
     text, start = (request.text, 0) if is_text else (treebank.surface.text, treebank.surface.start)
     header = {"model": model.name, "text": text, "start": start}
@@ -210,6 +216,18 @@ def answer_parts(model: ServedModel, treebank: Treebank, request: ParseInput) ->
             values["svg"] = svg(sentence, name=f"tree-{number}", with_style=False)
         yield (", " if number > 1 else "") + _text(values)
     yield "]}"
+
+
+def _check_heads(treebank: Treebank) -> None:
+    """Refuse what JSON cannot express before a part of the response is sent. Words were checked when they
+    were read; multiword tokens and empty nodes may have anything in the column of heads."""
+    for sentence in treebank:
+        if len(sentence.rows) > len(sentence) and not all(_is_head(fields[6]) for fields in sentence.rows):
+            sentence_json(sentence)  # raises, and says where
+
+
+def _is_head(head: str) -> bool:
+    return head == "_" or (head.isascii() and head.isdecimal())
 
 
 def _text(values: Any) -> str:
