@@ -9,10 +9,11 @@ import pytest
 from annotation.decided import LABELS, open_sentence, scored_parser, scores_of, sentence_of
 from arcwise.annotation.assistant import Assistant
 from arcwise.annotation.states import ArcDecisions
+from arcwise.annotation.suggestions import SentenceSuggestions
 from arcwise.errors import InputError
 from arcwise.parsing.scored import ScoredParser, Temperatures
 from arcwise.parsing.scorer import FunctionScorer
-from arcwise.treebanks import Treebank
+from arcwise.treebanks import Sentence, Treebank
 from reference.enumerate_trees import TREE_CLASSES, all_trees
 
 DECIDED = [
@@ -275,3 +276,46 @@ def test_only_so_many_sentences_are_kept():
 def test_options_are_checked():
     with pytest.raises(InputError, match="alternatives: found 0, expected at least 1"):
         Assistant(scored_parser(2), alternatives=0)
+
+
+def near_heads(sentence: Sentence) -> np.ndarray:
+    words = np.arange(len(sentence) + 1)
+    return -np.abs(words[:, None] - words).astype(float)
+
+
+def test_a_long_sentence_is_suggested_in_pieces_around_its_decisions() -> None:
+    """Decisions inside a piece are kept; one that reaches into another piece makes all of them unused."""
+    assistant = Assistant(ScoredParser(FunctionScorer(near_heads)))
+
+    def suggested(decided: dict[int, int]) -> SentenceSuggestions:
+        rows = (f"{m}\tw\t_\t_\t_\t_\t{decided.get(m, '_')}\t_\t_\t_\n" for m in range(1, 701))
+        return assistant.suggest(Treebank.from_string("".join(rows) + "\n")[0])
+
+    free, near, far = suggested({}), suggested({5: 9}), suggested({5: 650})
+    assert (
+        free.note
+        == near.note
+        == ("700 words, more than 500: suggested in pieces, consistent with the annotation")
+    )
+    assert far.note == "700 words, more than 500: suggested in pieces, regardless of the annotation"
+    assert [s.words[4].decided_head for s in (free, near, far)] == [False, True, True]
+    assert (near.words[4].head, near.words[4].probability, far.words[4].head) == (9, 1.0, 650)
+    assert all(len(s.words) == 700 and sum(w.head == 0 for w in s.words) == 1 for s in (free, near))
+    assert (
+        assistant.reconsider(
+            Treebank.from_string(
+                "".join(f"{m}\tw\t_\t_\t_\t_\t{9 if m == 5 else '_'}\t_\t_\t_\n" for m in range(1, 701))
+                + "\n"
+            )[0],
+            5,
+        ).head
+        == free.words[4].head
+    )
+
+
+def test_scores_of_long_sentences_do_not_fill_the_memory() -> None:
+    assistant = Assistant(ScoredParser(FunctionScorer(near_heads)))
+    for length in (450, 460, 470, 480, 490, 500):
+        rows = (f"{m}\tw\t_\t_\t_\t_\t_\t_\t_\t_\n" for m in range(1, length + 1))
+        assistant.scored(Treebank.from_string("".join(rows) + "\n")[0])
+    assert [len(scored.tags) for scored in assistant._scored.values()] == [470, 480, 490, 500]

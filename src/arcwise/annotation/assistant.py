@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from arcwise.annotation.gains import Gains, expected_gains, head_entropies
+from arcwise.annotation.long_suggestions import is_long, suggest_in_pieces
 from arcwise.annotation.scored_sentence import Posterior, ScoredSentence, proposed_tags, tagged_input
 from arcwise.annotation.states import ArcDecisions, consistent
 from arcwise.annotation.suggestions import (
@@ -28,12 +29,15 @@ from arcwise.parsing.scored import ScoredParser
 from arcwise.pipeline.pipeline import tree_parser
 from arcwise.treebanks import Sentence, Treebank
 
+_MAX_ARCS = 1_000_000
+"""The arcs of all sentences whose scores are cached; an arc has a score for each label."""
+
 
 class Assistant:
     """Suggestions of a parser or pipeline. Decisions are read from the sentence (``annotation.states``).
 
     The suggestions equal the output of ``arcwise parse --keep lemma,upos,xpos,feats,head,deprel
-    --confidence`` for the sentence with only its decisions. Thread-safe.
+    --confidence --max-words 500`` for the sentence with only its decisions. Thread-safe.
 
     >>> from arcwise.parsing.scorer import FunctionScorer
     >>> def near(sentence):
@@ -83,6 +87,8 @@ class Assistant:
         decisions = ArcDecisions.of(sentence)
         if not self.gives_probabilities:
             return _suggest_tree_only(self.model, sentence, decisions)
+        if is_long(sentence):
+            return self._in_pieces(sentence, decisions)
         # No tree contains a cycle: inference ignores those decisions, and the page marks their words.
         usable = consistent(decisions)
         scored = self.scored(sentence)
@@ -108,6 +114,11 @@ class Assistant:
         decisions = ArcDecisions.of(sentence).without([word])
         if not self.gives_probabilities:
             return _suggest_tree_only(self.model, sentence, decisions).words[word - 1]
+        if is_long(sentence):
+            suggested = self._in_pieces(sentence, decisions).words
+            if not suggested:
+                raise InputError(f"word: a sentence of {len(sentence)} words has no suggestions")
+            return suggested[word - 1]
         scored, usable = self.scored(sentence), consistent(decisions)
         return self._words(scored, scored.under(usable), decisions, usable)[word - 1]
 
@@ -119,6 +130,8 @@ class Assistant:
         ``before`` has the same words as ``after``; None stands for the sentence without any decision.
         """
         if not self.gives_probabilities or (before is not None and len(before) != len(after)):
+            return ()
+        if is_long(after):  # an inference for each decision would take minutes
             return ()
         scored = self.scored(after)
         now = consistent(ArcDecisions.of(after))
@@ -154,8 +167,10 @@ class Assistant:
         scored = self.score(sentence)  # outside the lock, so that other sentences need not wait
         with self._lock:
             self._scored[key] = scored
-            while len(self._scored) > self._kept:
-                self._scored.popitem(last=False)
+            arcs = sum(len(other.tags) ** 2 for other in self._scored.values())
+            while len(self._scored) > self._kept or (arcs > _MAX_ARCS and len(self._scored) > 1):
+                _, oldest = self._scored.popitem(last=False)
+                arcs -= len(oldest.tags) ** 2
         return scored
 
     def score(self, sentence: Sentence) -> ScoredSentence:
@@ -169,6 +184,11 @@ class Assistant:
         parser: Any = self.parser
         scores = parser.scorer.scores(tagged, trees=parser.decoding.trees)
         return ScoredSentence(parser, tagged, scores, tags, upos)
+
+    def _in_pieces(self, sentence: Sentence, decisions: ArcDecisions) -> SentenceSuggestions:
+        return suggest_in_pieces(
+            self.model, sentence, decisions, alternatives=self._alternatives, least=self._least
+        )
 
     def _words(
         self, scored: ScoredSentence, posterior: Posterior, decisions: ArcDecisions, usable: ArcDecisions

@@ -13,6 +13,7 @@ import numpy as np
 
 from arcwise.annotation.assistant import Assistant, sentence_gains
 from arcwise.annotation.gains import expected_repairs
+from arcwise.annotation.long_suggestions import is_long
 from arcwise.annotation.scored_sentence import Posterior, tagged_input
 from arcwise.annotation.states import ArcDecisions, consistent, only_decided
 from arcwise.errors import ArcwiseError, OptionError
@@ -324,4 +325,7 @@ class Worklist:
             words = [self._hits(sentence) for sentence in sentences]
             return [NOTHING if word is None else (1.0, word) for word in words]
         assert self._assistant is not None
-        return _ORDERS[self.by](self._assistant, sentences)
+        # A sentence of thousands of words would take gigabytes; it is not ranked.
+        short = [sentence for sentence in sentences if not is_long(sentence)]
+        values = iter(_ORDERS[self.by](self._assistant, short) if short else ())
+        return [NOTHING if is_long(sentence) else next(values) for sentence in sentences]

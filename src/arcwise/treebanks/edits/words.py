@@ -18,6 +18,8 @@ from arcwise.treebanks.edits.values import check_deps
 from arcwise.treebanks.rows import Row, joined_text
 
 _SPACES = ("SpaceAfter", "SpacesAfter")
+MAX_PARTS = 100
+"""The most words that one word can be split into."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class SplitWord:
     def _check(self, *, inside: bool) -> None:
         if len(self.forms) < 2 or not all(self.forms):
             raise InputError(f"forms: found {list(self.forms)}, expected at least two words")
+        if len(self.forms) > MAX_PARTS:
+            raise InputError(f"forms: found {len(self.forms)} words, expected at most {MAX_PARTS}")
         if not 1 <= self.keep <= len(self.forms):
             raise InputError(f"keep: found {self.keep}, expected 1..{len(self.forms)}")
         if inside and self.multiword:

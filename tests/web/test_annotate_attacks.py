@@ -1,0 +1,54 @@
+"""Files and requests that took all memory or froze ``arcwise annotate``, against a real process."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("uvicorn", reason="needs uvicorn")
+
+from web.attack import MAX_MEGABYTES, peak_megabytes
+from web.served import ROWS, process
+
+pytestmark = [pytest.mark.process, pytest.mark.slow]
+WORDS = ("the", "dog", "sees", "birds", "in", "trees", "and", "a", "man", "who", "likes", ",", "near", "old")
+
+
+def long_sentence(n: int) -> str:
+    chosen = random.Random(n)
+    rows = (f"{i}\t{chosen.choice(WORDS)}" + 8 * "\t_" + "\n" for i in range(1, n + 1))
+    return "".join(rows) + "\n"
+
+
+def test_long_sentences_are_suggested_in_pieces(tmp_path: Path) -> None:
+    """2,000 words took 3.6 GB and 42 seconds, 6,000 a MemoryError."""
+    file = tmp_path / "long.conllu"
+    file.write_text(ROWS + long_sentence(2000) + long_sentence(6000))
+    with process(file, "--model", "en-fast") as served:
+        for number, n in ((3, 2000), (4, 6000)):
+            thoughts = served.sentence(number)["thoughts"]
+            assert thoughts["note"].startswith(f"{n} words, more than 500: suggested in pieces, consistent")
+            assert len(thoughts["words"]) == n
+            assert sum(word["head"] == 0 for word in thoughts["words"].values()) == 1
+        assert served.set(3, "7", head="1999", deprel="obj").status == 200
+        thoughts = served.sentence(3)["thoughts"]
+        assert thoughts["note"].endswith("suggested in pieces, regardless of the annotation")
+        assert (thoughts["words"]["7"]["head"], thoughts["words"]["7"]["label"]) == (1999, "obj")
+        assert peak_megabytes(served.process.pid) < MAX_MEGABYTES
+
+
+def test_a_split_into_many_words_is_refused(tmp_path: Path) -> None:
+    """The sentence could not be opened again."""
+    file = tmp_path / "a.conllu"
+    file.write_text(ROWS)
+    with process(file) as served:
+        before = served.sentence(2)
+        split = {"kind": "split-word", "row": "1", "forms": ["a"] * 50_000}
+        answer = served.post("/api/sentence/2/edits", {"version": before["version"], "edits": [split]})
+        assert (answer.status, answer.json()["error"]) == (
+            400,
+            "sentence 3: forms: found 50000 words, expected at most 100",
+        )
+        assert served.sentence(2) == before
