@@ -229,6 +229,21 @@ def test_three_parts_make_a_multiword_token_and_go_back() -> None:
     assert next(iter(rows(longer))) == "1-4"
 
 
+def test_parts_that_do_not_spell_the_word_make_a_multiword_token_and_keep_the_text() -> None:
+    block = after(PLAIN.replace("Birds", "ann"), SplitWord("1", ("an", "e")))
+    assert [row[1] for row in rows(block).values()] == ["ann", "an", "e", "sing", "."]
+    assert next(iter(rows(block))) == "1-2"
+    assert b"# text = ann sing.\n" in block
+    # Parts that spell it are words of their own.
+    assert list(rows(after(PLAIN, SplitWord("1", ("Bir", "ds"))))) == ["1", "2", "3", "4"]
+
+
+def test_a_multiword_token_has_the_text_of_its_words() -> None:
+    block = after(PLAIN, MakeMultiword("1", "2"))
+    assert rows(block)["1-2"][1] == "Birds sing"
+    assert b"# text = Birds sing.\n" in block
+
+
 def test_words_that_cannot_be_split_or_joined() -> None:
     assert "expected at least two words" in refused(PLAIN, SplitWord("1", ("x",)))
     assert "expected at least two words" in refused(PLAIN, SplitWord("1", ("x", "")))

@@ -31,10 +31,11 @@ def random_edit(plain: Plain, rng: random.Random) -> Edit | None:
         case "split":
             word = words[start]
             cut = [word.form[:1], word.form[1:] or "z", *["y"] * rng.randint(0, 1)]
-            if "".join(cut) != word.form:  # parts that do not spell the form are glued as well
+            if "".join(cut) != word.form:
                 cut = [*word.form, "q"]
             keep, multiword = rng.randint(1, len(cut)), rng.random() < 0.5 and plain.token_of(word) is None
-            plain.split(word, cut, keep, multiword)
+            # Parts that do not spell the form make a multiword token, asked for or not.
+            plain.split(word, cut, keep, multiword or "".join(cut) != word.form)
             return SplitWord(ids[word], tuple(cut), keep, multiword)
         case "join" if len(run) > 1:
             cut_through = [

@@ -21,13 +21,13 @@ from arcwise.treebanks.field_values import probability
 from arcwise.trees import UNKNOWN, find_cycle
 
 _COLUMNS, _HEAD, _DEPREL = 10, column_number("head"), column_number("deprel")
-_MISC_PREFIX = {column: f"{SUGGESTION_KEYS[column][0]}=" for column in ("head", "deprel")}
+_MISC_PREFIX = {column: f"{SUGGESTION_KEYS[column][0]}=" for column in ("head", "deprel", "upos")}
 
-Column = Literal["head", "deprel"]
+Column = Literal["head", "deprel", "upos"]
 
 
 def proposal_text(misc: str, column: Column) -> str | None:
-    """The probability of a proposal (HeadProb, DeprelProb) as text; None if it is not a proposal."""
+    """The probability of a proposal (HeadProb, DeprelProb, UposProb) as text; None for any other value."""
     key = _MISC_PREFIX[column]
     if key not in misc:  # most words have none, and this runs for every word of a file
         return None
@@ -59,7 +59,7 @@ FieldState = Literal["decided", "proposed", "open"]
 
 
 def field_state(value: str, misc: str, column: Column) -> FieldState:
-    """The state of the HEAD or DEPREL of a word.
+    """The state of the HEAD, DEPREL or UPOS of a word.
 
     >>> field_state("3", "_", "head"), field_state("3", "HeadProb=0.7", "head"), field_state("_", "_", "head")
     ('decided', 'proposed', 'open')
@@ -69,13 +69,34 @@ def field_state(value: str, misc: str, column: Column) -> FieldState:
     return "proposed" if is_proposed(misc, column) else "decided"
 
 
-def word_state(head: FieldState, label: FieldState) -> FieldState:
-    """The state of a word: that of its head, or of its label once the head is decided.
+def word_state(*fields: FieldState) -> FieldState:
+    """The state of a word: that of the first of its fields which is not decided.
 
     >>> word_state("proposed", "decided"), word_state("decided", "open"), word_state("decided", "decided")
     ('proposed', 'open', 'decided')
     """
-    return label if head == "decided" else head
+    return next((state for state in fields if state != "decided"), "decided")
+
+
+def word_states(sentence: Sentence, *, tags: bool) -> list[FieldState]:
+    """The state of each word of a sentence: the one definition of which words are annotated.
+
+    A word is annotated (``decided``) if a person decided its head and its label and, with ``tags``, its UPOS.
+
+    >>> rows = "1\\tHi\\t_\\t_\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n"
+    >>> sentence = Treebank.from_string(rows)[0]
+    >>> word_states(sentence, tags=False), word_states(sentence, tags=True)
+    (['decided'], ['open'])
+    """
+    columns = zip(sentence.heads[1:], sentence.deprels, sentence.upos, sentence.misc, strict=True)
+    return [
+        word_state(
+            field_state("_" if head < 0 else str(head), misc, "head"),
+            field_state(label, misc, "deprel"),
+            field_state(upos, misc, "upos") if tags else "decided",
+        )
+        for head, label, upos, misc in columns
+    ]
 
 
 @dataclass(frozen=True)

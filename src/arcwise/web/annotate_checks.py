@@ -124,6 +124,12 @@ class Checks:
                 listed[name] += [value for value in sorted(values) if value not in listed[name]]
             return {**listed, "ready": self._next >= len(self._document)}
 
+    @property
+    def has_tags(self) -> bool:
+        """Whether some word of the file has a UPOS; a word then needs one to count as annotated."""
+        with self._lock:
+            return any(count > 0 and upos != "_" for (_, upos, _), count in self._counts.arcs.items())
+
     def of(self, sentence: Sentence) -> list[Json]:
         """The findings of a sentence."""
         return [finding.to_json() for finding in check_sentence(sentence, self._inventory, partial=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from arcwise.annotation.states import field_state, proposal_probability, word_state
+from arcwise.annotation.states import field_state, proposal_probability, word_states
 from arcwise.annotation.suggestions import SentenceSuggestions, SuggestionChange, WordSuggestion
 from arcwise.inference import LabelledArc
 from arcwise.treebanks import COLUMNS, Sentence
@@ -31,7 +31,7 @@ def sentence_json(sentence: Sentence, number: int, version: str) -> Json:
 
 
 def row_json(fields: Sequence[str]) -> Json:
-    """One row: its ten fields by name, its kind, and the annotation state of its head and label.
+    """One row: its ten fields by name, its kind, and the annotation state of its head, label and UPOS.
 
     A proposal's probabilities are null where MISC has none.
 
@@ -48,19 +48,13 @@ def row_json(fields: Sequence[str]) -> Json:
         "head_probability": proposal_probability(row["misc"], "head"),
         "label_state": field_state(row["deprel"], row["misc"], "deprel"),
         "label_probability": proposal_probability(row["misc"], "deprel"),
+        "upos_state": field_state(row["upos"], row["misc"], "upos"),
     }
 
 
-def overview_json(sentence: Sentence, number: int) -> Json:
-    """One entry of the list of sentences, with the number of words in each state.
-
-    A word counts as decided if its head and its label are; see ``word_state``.
-    """
-    columns = zip(sentence.heads[1:], sentence.deprels, sentence.misc, strict=True)
-    states = [
-        word_state(field_state("_" if h < 0 else str(h), misc, "head"), field_state(label, misc, "deprel"))
-        for h, label, misc in columns
-    ]
+def overview_json(sentence: Sentence, number: int, *, tags: bool) -> Json:
+    """One entry of the list of sentences, with the number of words in each state (``word_states``)."""
+    states = word_states(sentence, tags=tags)
     return {
         "number": number,
         "sent_id": sentence.sent_id,

@@ -105,6 +105,7 @@ class Session:
             "version": document.version,
             **self._suggestions.to_json(),
             "inventory": self._checks.inventory_json(),
+            "needs_upos": self._checks.has_tags,
             "beside": self._comparison.name if self._comparison else None,
             "saved": document.saved,
             "on_disk": self._on_disk,

@@ -64,9 +64,9 @@ class View:
 
     def overviews(self, chosen: Sequence[tuple[int, float | None, int | None]]) -> list[Json]:
         """List entries of sentences, from (number, value, word to look at)."""
-        count = len(self.document)
+        count, tags = len(self.document), self.checks.has_tags
         return [
-            {**overview_json(self.document.sentence(number), number), "value": value, "word": word}
+            {**overview_json(self.document.sentence(number), number, tags=tags), "value": value, "word": word}
             for number, value, word in chosen
             # The document may have become shorter since the worklist or search was made.
             if number < count

@@ -162,22 +162,51 @@ def test_split_join_and_multiword(open_page: OpenPage) -> None:
     tab = open_page(rows("vámonos/VERB/0/root", "al/ADP/1/obl", "mar/NOUN/1/obl") + BIRDS)
     tab.page.keyboard.press("Shift+S")
     tab.page.keyboard.press("Control+A")
-    tab.type("vamos nos ya")
+    tab.type("vá mo nos")
     tab.press("Enter")
-    assert [r["form"] for r in tab.process.sentence(0)["rows"]][:3] == ["vamos", "nos", "ya"]
+    assert [r["form"] for r in tab.process.sentence(0)["rows"]][:3] == ["vá", "mo", "nos"]
     tab.select("1")
-    tab.press("Shift+ArrowRight", "Shift+ArrowRight", "Shift+M")  # three words
-    tab.page.keyboard.press("Control+A")
-    tab.type("vámonosya")
-    tab.press("Enter")
-    assert tab.row("1-3", "form") == "vámonosya"
+    tab.press("Shift+ArrowRight", "Shift+ArrowRight", "Shift+M", "Enter")  # three words
+    assert tab.row("1-3", "form") == "vámonos"
     tab.select("2")
     tab.page.keyboard.press("Shift+M")
     tab.page.get_by_role("button", name="Remove token").click()
     tab.settled()
     tab.select("1")
     tab.press("Shift+J", "Enter")
-    assert tab.row("1", "form") == "vamosnos"
+    assert tab.row("1", "form") == "vámo"
+    assert tab.process.sentence(0)["text"] == "vámonos al mar"  # as it was all along
+
+
+def test_a_split_keeps_the_text_and_what_was_typed(open_page: OpenPage) -> None:
+    tab = open_page(rows("ann/ADP/2/case", "mar/NOUN/0/root"))
+    tab.page.keyboard.press("Shift+S")
+    tab.page.keyboard.press("Control+A")
+    tab.type("an e")
+    assert "Multiword token ann = an + e; the text keeps ann." in tab.page.locator(".asker").inner_text()
+    tab.page.get_by_role("button", name="As a multiword token").click()
+    assert tab.page.locator(".asker input").input_value() == "an e"
+    tab.page.keyboard.press("Escape")
+    tab.page.keyboard.press("Shift+S")
+    tab.page.keyboard.press("Control+A")
+    tab.type("an e")
+    tab.press("Enter")
+    sentence = tab.process.sentence(0)
+    assert [row["form"] for row in sentence["rows"]] == ["ann", "an", "e", "mar"]
+    assert sentence["text"] == "ann mar"
+
+
+def test_joining_proposes_the_text_and_says_when_it_changes(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.page.keyboard.press("Shift+J")
+    field, box = tab.page.locator(".asker input"), tab.page.locator(".asker")
+    assert field.input_value() == "Birds sing"
+    field.fill("Birdsing")
+    assert "Changes the text of the sentence, too: Birds sing → Birdsing" in box.inner_text()
+    field.fill("Birds sing")
+    assert "Changes the text" not in box.inner_text()
+    tab.press("Enter")
+    assert tab.process.sentence(0)["text"] == "Birds sing songs"
 
 
 def test_sentences_are_split_and_joined(open_page: OpenPage) -> None:

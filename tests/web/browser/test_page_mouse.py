@@ -34,14 +34,54 @@ def test_dragging_sets_the_head(open_page: OpenPage) -> None:
     assert tab.row("6", "head", "deprel") == ["0", "root"]
 
 
-def test_click_and_click(open_page: OpenPage) -> None:
+def test_clicking_words_only_selects_them(open_page: OpenPage) -> None:
     tab = open_page(GARDEN)
+    for row in ("2", "2", "3", "3", "2"):
+        tab.word(row).click()
+        assert tab.selected == row
+        assert tab.page.locator("#mode").is_hidden()
+    tab.settled()
+    assert [tab.row(row, "head") for row in ("2", "3")] == ["_", "_"]
+
+
+def test_a_head_is_chosen_by_mouse_in_a_visible_mode(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN)
+    choose, mode = tab.page.get_by_role("button", name="Choose head"), tab.page.locator("#mode")
     tab.word("2").click()
-    assert tab.selected == "2"
-    tab.word("2").click()
+    choose.click()
+    assert mode.inner_text().startswith("Choose the head of 2 old")
     tab.word("3").click()
     tab.settled()
+    assert mode.is_hidden()
     assert tab.row("2", "head") == "3"
+    tab.word("6").click()
+    choose.click()
+    mode.get_by_role("button", name="Make root").click()
+    tab.settled()
+    assert tab.row("6", "head", "deprel") == ["0", "root"]
+
+
+@pytest.mark.parametrize("leave", ["Escape", "tree", "panel", "same word", "Cancel"])
+def test_choosing_a_head_is_left_without_a_trace(open_page: OpenPage, leave: str) -> None:
+    tab = open_page(GARDEN)
+    tab.word("2").click()
+    tab.page.get_by_role("button", name="Choose head").click()
+    match leave:
+        case "Escape":
+            tab.page.keyboard.press("Escape")
+        case "tree":
+            tab.page.locator("#tree").click(position={"x": 4, "y": 4})
+        case "panel":
+            tab.page.get_by_role("tab", name="Notes").click()
+        case "same word":
+            tab.word("2").click()
+        case "Cancel":
+            tab.page.get_by_role("button", name="Cancel").click()
+    assert tab.page.locator("#mode").is_hidden()
+    tab.word("3").click()
+    tab.settled()
+    assert tab.selected == "3"
+    assert tab.row("2", "head") == "_"
 
 
 def test_a_label_is_clicked_and_chosen(open_page: OpenPage) -> None:
@@ -116,13 +156,13 @@ def test_words_are_split_joined_and_put_together_by_mouse(open_page: OpenPage) -
     tab = open_page(rows("vámonos/VERB/0/root", "al/ADP/1/obl", "mar/NOUN/1/obl"))
     forms: Any = lambda: [r["form"] for r in tab.process.sentence(0)["rows"]]  # noqa: E731
     chosen(tab, "1", "Split word")
-    answered(tab, "vamos nos")
-    assert forms() == ["vamos", "nos", "al", "mar"]
+    answered(tab, "vámo nos")
+    assert forms() == ["vámo", "nos", "al", "mar"]
     assert tab.selected == "1"
     tab.word("3").click(modifiers=["Shift"])  # three words
     chosen(tab, "2", "Multiword token")
     answered(tab, "vámonosal")
-    assert forms() == ["vámonosal", "vamos", "nos", "al", "mar"]
+    assert forms() == ["vámonosal", "vámo", "nos", "al", "mar"]
     chosen(tab, "4", "Add empty node after")
     answered(tab, "y")
     assert tab.row("4.1", "form") == "y"
@@ -132,7 +172,7 @@ def test_words_are_split_joined_and_put_together_by_mouse(open_page: OpenPage) -
     tab.page.locator("#message.bad").wait_for()
     chosen(tab, "4", "Split sentence before this word")
     tab.page.wait_for_function("() => own.state.document.sentences === 2")
-    assert forms() == ["vámonosal", "vamos", "nos", "al"]
+    assert forms() == ["vámonosal", "vámo", "nos", "al"]
 
 
 def test_every_command_by_mouse(open_page: OpenPage) -> None:
@@ -228,7 +268,7 @@ def test_checks_of_the_whole_file(open_page: OpenPage) -> None:
     tab.page.wait_for_selector("#side-checks .item")
     assert "sent" in tab.page.locator("#side-checks").inner_text().lower()
     tab.page.locator("#side-checks .item").last.click()
-    assert tab.page.evaluate("document.activeElement.id") == "tree"
+    tab.page.wait_for_function("() => document.activeElement.id === 'tree'")
 
 
 def test_notes_and_comments(open_page: OpenPage) -> None:

@@ -76,6 +76,26 @@ def test_tags_are_proposed_and_accepted(open_page: OpenPage) -> None:
     assert tab.row("3", "upos") == "VERB"
 
 
+def test_accepting_tags_writes_only_what_the_tree_shows(open_page: OpenPage) -> None:
+    tab = open_page(rows("The/_/_/_", "gardener/_/_/_", "sleeps/_/_/_"), model=True)
+    suggested = [word["tags"] for word in tab.process.sentence(0)["thoughts"]["words"].values()]
+    assert any("lemma" in tags for tags in suggested)  # suggested, but nowhere to be seen
+    shown = [tab.word(row).locator(".tag.proposed").text_content() for row in ("1", "2", "3")]
+    tab.press("Shift+Y")
+    assert tab.said().startswith("3 suggested UPOS accepted.")
+    assert [tab.row(row, "upos") for row in ("1", "2", "3")] == shown
+    unseen = ("lemma", "xpos", "feats")
+    assert [tab.row(row, *unseen) for row in ("1", "2", "3")] == [["_", "_", "_"]] * 3
+
+
+def test_a_tag_that_the_file_marks_as_suggested_is_shown_and_accepted_as_one(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS.replace("obj\t_\t_", "obj\t_\tUposProb=0.6"))
+    assert tab.word("3").locator(".tag.proposed").text_content() == "NOUN"
+    tab.press("Shift+Y")
+    assert tab.row("3", "upos", "misc") == ["NOUN", "_"]
+    assert tab.word("3").locator(".tag.proposed").count() == 0
+
+
 def test_second_best_tree(open_page: OpenPage) -> None:
     tab = open_page(GARDEN, model=True)
     best = tab.page.evaluate(

@@ -27,9 +27,10 @@ class SplitWord:
     """Split a word into several.
 
     Part number ``keep`` (from 1) keeps the annotation and the children; the others have none.
-    multiword: keep the old form as a multiword token over the parts. Otherwise the parts are separate words,
-    with SpaceAfter=No between them where the old form had no space. Splitting a word of a multiword token
-    makes that longer.
+    multiword: keep the old form as a multiword token over the parts. Otherwise parts that spell the old form
+    are separate words, with SpaceAfter=No between them where it had no space; parts that do not spell it
+    make a multiword token all the same, because the text stays what it is. Splitting a word of a multiword
+    token makes that longer.
     """
 
     kind: ClassVar[str] = "split-word"
@@ -41,8 +42,10 @@ class SplitWord:
     def apply(self, sentence: EditedSentence) -> None:
         """Replace the word by its parts."""
         spans, kept = sentence.spans(), sentence.row(self.row, kinds=("word",))
-        self._check(inside=_token_of(sentence, spans, kept) is not None)
+        inside = _token_of(sentence, spans, kept) is not None
+        self._check(inside=inside)
         old_form, at = kept["form"], sentence.rows.index(kept)
+        spaces = _spaces_between(old_form, self.forms)
         parts = [kept if i == self.keep else kept.blank() for i in range(1, len(self.forms) + 1)]
         for part, form in zip(parts, self.forms, strict=True):
             part["form"] = form
@@ -51,14 +54,14 @@ class SplitWord:
             for row, first, last in spans
         ]
         sentence.rows[at : at + 1] = parts
-        if self.multiword:
+        if not inside and (self.multiword or spaces is None):
             token = _new_token(old_form, kept)
             _move_spaces(kept, token)
             sentence.rows.insert(at, token)
             spans.append((token, parts[0], parts[-1]))
-        elif _token_of(sentence, spans, kept) is None:
+        elif spaces is not None and not inside:
             _move_spaces(kept, parts[-1])
-            for part, space in zip(parts, _spaces_between(old_form, self.forms), strict=False):
+            for part, space in zip(parts, spaces, strict=False):
                 part.glued = not space
         sentence.renumber(spans)
 
@@ -116,7 +119,7 @@ class JoinWords:
 
 @dataclass(frozen=True)
 class MakeMultiword:
-    """Add a multiword token over two or more words; ``form`` defaults to their forms, concatenated."""
+    """Add a multiword token over two or more words; ``form`` defaults to their text, including spaces."""
 
     kind: ClassVar[str] = "make-multiword"
     first: str
@@ -131,7 +134,7 @@ class MakeMultiword:
                 raise InputError(
                     f"row {row.id}: is in the multiword token {token.id}, expected words outside of one"
                 )
-        token = _new_token(self.form or "".join(row["form"] for row in run), run[0])
+        token = _new_token(self.form or joined_text(row.fields for row in run), run[0])
         _move_spaces(run[-1], token)
         for row in run:
             row.drop_misc(*_SPACES)
@@ -277,13 +280,13 @@ def _move_spaces(source: Row, target: Row) -> None:
         target.set_misc([*target.misc, *spaces])
 
 
-def _spaces_between(form: str, parts: tuple[str, ...]) -> list[bool]:
-    """Whether a form has a space between each part and the next; all False if the parts do not spell it."""
+def _spaces_between(form: str, parts: tuple[str, ...]) -> list[bool] | None:
+    """Whether a form has a space between each part and the next; None if the parts do not spell it."""
     spaces: list[bool] = []
     rest = form
     for part in parts:
         if not rest.lstrip().startswith(part):
-            return [False] * (len(parts) - 1)
+            return None
         spaces.append(rest != rest.lstrip())
         rest = rest.lstrip().removeprefix(part)
-    return spaces[1:] if not rest else [False] * (len(parts) - 1)
+    return None if rest else spaces[1:]

@@ -1,6 +1,6 @@
 // The tree view: redraws when the sentence changes, marks the selection, and handles the mouse.
 
-import { svg, tell } from "./dom.js";
+import { svg } from "./dom.js";
 import { Drawing } from "./tree.js";
 import { picture } from "./picture.js";
 
@@ -32,6 +32,7 @@ export class Canvas {
     const what = picture(state.sentence, { preview: state.preview, second: state.second, enhanced: view.enhanced, guessed: (id, head) => state.guess(id, head) });
     this.drawn.draw(what, { vertical: view.vertical, zoom: view.zoom, passing: state.preview !== null || state.second });
     box.classList.toggle("second", state.second);
+    box.classList.toggle("choosing", this.editor.choosing !== null);
     const direction = what.rtl && !view.vertical ? "rtl" : "ltr";
     if (box.dir !== direction) box.dir = direction; // setting it would restyle the whole subtree
     this.mark();
@@ -106,17 +107,15 @@ export class Canvas {
     this.box.focus({ preventScroll: true });
     if (word) {
       event.preventDefault();
-      if (editor.choosing && editor.choosing.row !== word) return void editor.confirmHead(word);
+      if (editor.choosing) return void (editor.choosing.row === word || state.row(word)?.kind !== "word" ? editor.rest() : editor.confirmHead(word));
       if (event.shiftKey) return void editor.select(word, { extend: true });
-      this.drag = { row: word, x: event.clientX, y: event.clientY, line: null, wasSelected: word === state.selected && !editor.choosing };
+      this.drag = { row: word, x: event.clientX, y: event.clientY, line: null };
       if (word !== state.selected) editor.select(word);
-    } else if (arc) {
+    } else if (arc && !editor.choosing) {
       event.preventDefault();
       if (arc !== state.selected) editor.select(arc);
       this.drag = { label: arc };
-    } else if (editor.choosing && this.#aboveWords(event)) {
-      editor.confirmHead("0");
-    } else editor.rest();
+    } else editor.rest(); // a click elsewhere leaves the choice of a head
   }
 
   #moved(event) {
@@ -142,13 +141,7 @@ export class Canvas {
     this.#stop();
     if (!drag) return;
     if (drag.label) return void editor.label("", drag.label);
-    if (!drag.line) {
-      if (drag.wasSelected) {
-        editor.chooseHead();
-        tell("Click the head, or above the words for the root. Esc cancels.");
-      }
-      return;
-    }
+    if (!drag.line) return;
     const over = this.#word(event), row = state.row(drag.row);
     if (!row) return;
     if (over && over !== drag.row && state.row(over)?.kind === "word") editor.setHead(row, over);

@@ -2,7 +2,7 @@
 
 import { say, tell, percent } from "./dom.js";
 import { decide, decideHead, depsOf, labelDecided, setField, undecide } from "./edits.js";
-import { arcOf, spoken } from "./picture.js";
+import { arcOf, spoken, suggestedTag } from "./picture.js";
 import { completions, inventory, labelWeights } from "./completion.js";
 import { ask, pick } from "./popups.js";
 
@@ -73,7 +73,9 @@ export class Editor {
   goOn() {
     const words = this.state.words, at = words.findIndex((row) => row.id === this.state.selected);
     const open = [...words.slice(at + 1), ...words.slice(0, at)].find((row) => this.isOpen(row));
+    const untagged = words.filter((row) => !this.state.isDone(row)).length;
     if (open) this.select(open.id);
+    else if (untagged) tell(`Every arc is annotated; ${untagged} ${untagged === 1 ? "word has" : "words have"} no UPOS yet (Shift T; Shift Y accepts the suggested ones).`);
     else say("Every word of the sentence is annotated.");
     return open !== undefined;
   }
@@ -208,14 +210,20 @@ export class Editor {
     if (this.digits) this.setHead(this.state.row(), String(Number(this.digits)));
   }
 
-  /** Choose the head with arrow keys or a click; Enter or a click confirms, Escape cancels. */
+  /** Choose the head with arrow keys or a click on a word; Enter or the click confirms, Escape or a click elsewhere cancels. */
   chooseHead() {
     const row = this.state.row();
     if (!row || row.kind !== "word") return;
+    this.digits = "";
     const arc = this.arc();
     const start = arc.head !== null && arc.head !== "0" ? arc.head : (this.state.words.find((word) => word.id !== row.id)?.id ?? "0");
     this.choosing = { row: row.id, head: start };
     this.#showChoice();
+  }
+
+  /** Make the word whose head is being chosen the root. */
+  chooseRoot() {
+    if (this.choosing) this.confirmHead("0");
   }
 
   moveHead(step) {
@@ -297,13 +305,16 @@ export class Editor {
     });
   }
 
-  /** Accept the suggested tags of words that have none. */
+  /** Accept the suggested UPOS of every word: the tags that the tree shows below the words, and nothing else. */
   acceptTags() {
-    const edits = this.state.words.flatMap((row) => Object.entries(this.state.thought(row.id)?.tags ?? {})
-      .filter(([column, value]) => row[column] === "_" && value && value !== "_").map(([column, value]) => setField(row.id, column, value)));
-    if (!edits.length) return tell("No suggested tags in this sentence.");
-    this.state.edit(edits, "the suggested tags were accepted");
-    return tell(`${edits.length} ${edits.length === 1 ? "field" : "fields"} filled in.`, "good");
+    const edits = this.state.words.flatMap((row) => {
+      const tag = suggestedTag(row, this.state.thought(row.id));
+      return tag === null ? [] : [setField(row.id, "upos", tag)];
+    });
+    if (!edits.length) return tell("No suggested UPOS in this sentence.");
+    const what = `${edits.length} suggested UPOS`;
+    this.state.edit(edits, `${what} ${edits.length === 1 ? "was" : "were"} accepted`);
+    return tell(`${what} accepted.`, "good");
   }
 
   /** Set a field of a row. */

@@ -5,11 +5,14 @@ export const setField = (row, column, value) => ({ kind: "set-field", row, colum
 /** Keys that the server removes from MISC when a person sets the column (arcwise.treebanks.edits). */
 const PARSER_KEYS = { head: ["HeadProb", "Alternatives"], deprel: ["DeprelProb"], upos: ["UposProb"] };
 
-/** Fields of a row that describe the annotation state of HEAD and DEPREL; the server computes them from the file. */
-const STATE_FIELDS = { head: ["state", "head_probability"], deprel: ["label_state", "label_probability"] };
+/** Fields of a row that describe the annotation state of HEAD, DEPREL and UPOS; the server computes them from the file. */
+const STATE_FIELDS = { head: ["state", "head_probability"], deprel: ["label_state", "label_probability"], upos: ["upos_state", "upos_probability"] };
 
 /** Whether a person annotated the label. */
 export const labelDecided = (row) => row.label_state === "decided";
+
+/** Whether a word is annotated, as the server counts it: its head and its label and, in a file that has UPOS tags, its UPOS. */
+export const isDone = (row, needsUpos) => row.state === "decided" && labelDecided(row) && (!needsUpos || row.upos_state === "decided");
 
 /** The edits that annotate head and label of a row; `null` leaves one unchanged. */
 export function decide(row, head, label) {

@@ -81,7 +81,7 @@ const TYPED = [
 ];
 const MOUSE = [
   ["drag", "from a word to its head; to the top for the root"],
-  ["click, click", "the selected word, then its head"],
+  ["Choose head", "below the tree, then click the head"],
   ["click a label", "to choose another one"],
   ["right-click", "a word or an arc: all its commands"],
   ["Ctrl wheel", "zoom"],

@@ -16,8 +16,8 @@ import { Compare } from "./compare.js";
 import { Page } from "./page.js";
 import { Keys } from "./keys.js";
 import { actions } from "./actions.js";
-import { popupOpen } from "./popups.js";
-import { button, el, tell } from "./dom.js";
+import { focusTree, popupOpen } from "./popups.js";
+import { button, el, show, tell } from "./dom.js";
 
 const box = (id) => document.getElementById(id);
 const write = (id, text) => box(id).textContent !== text && (box(id).textContent = text); // writing unchanged text would cost a layout
@@ -49,6 +49,24 @@ function header(state) {
     document.querySelector("[data-action=second]").setAttribute("aria-pressed", String(state.second));
   };
   for (const name of ["sentence", "document", "view"]) state.on(name, line);
+}
+
+/** The line that says that a head is being chosen, in place of the sentence's text. */
+function headMode(state, editor) {
+  const draw = () => {
+    const { choosing } = editor, shown = choosing?.row ?? null;
+    if (box("mode").dataset.row === String(shown)) return;
+    box("mode").dataset.row = shown;
+    box("mode").hidden = !choosing;
+    show(box("mode"), choosing ? [
+      el("span", {}, el("b", {}, `Choose the head of ${editor.name(choosing.row)}: `), "click it, or use ← → and Enter."),
+      button("Make root", () => (editor.chooseRoot(), focusTree())), button("Cancel", () => (editor.rest(), focusTree())),
+    ] : []);
+  };
+  for (const name of ["sentence", "selection", "opened"]) state.on(name, draw);
+  document.addEventListener("pointerdown", (event) => {
+    if (editor.choosing && !event.target.closest?.("#tree, #mode")) editor.rest();
+  });
 }
 
 function looks(state) {
@@ -117,6 +135,7 @@ async function start() {
   };
   box("tree").append(el("div", { class: "invitation" }, el("p", {}, "The file has no sentences yet."), button("Add sentences", () => shape.insert(), { class: "main" }), el("p", { class: "soft" }, "Plain text with one sentence per line, or CoNLL-U.")));
   header(state);
+  headMode(state, editor);
   looks(state);
   keyboard(page, new Keys(page.actions, editor));
   try {

@@ -85,6 +85,13 @@ function kindOf(head, label, crosses) {
   return FUNCTION.has(lower) || FUNCTION.has(short) ? "function" : "other";
 }
 
+/** The suggested UPOS of a word: the parser's where the file has none, or the file's where MISC marks it as a suggestion; else null. */
+export function suggestedTag(row, thought) {
+  if (row.kind !== "word" || row.upos_state === "decided") return null;
+  const tag = row.upos_state === "proposed" ? row.upos : thought?.tags?.upos;
+  return known(tag) ? tag : null;
+}
+
 /** A description for screen readers: "3 dogs, head 4 bark, nsubj, 97 %, suggested". */
 export function spoken(row, arc, formOf) {
   const head = arc.head === null ? "no head" : arc.head === "0" ? "head 0 root" : `head ${arc.head} ${formOf(arc.head)}`;
@@ -144,13 +151,14 @@ export function picture(sentence, { preview = null, second = false, enhanced = f
     arc.kind = kindOf(arc.head, arc.label, crosses.has(place.get(arc.row)));
   }
   const marks = marksOf(sentence);
+  const tagOf = (row) => suggestedTag(row, sentence.thoughts?.words?.[row.id]) ?? (known(row.upos) ? row.upos : "");
   const spokenOf = new Map(arcs.map((arc) => [arc.row, arc.spoken]));
   return {
     rtl: sentence.direction === "rtl",
     place,
     arcs,
     items: rows.map((row) => ({
-      id: row.id, form: row.form, tag: known(row.upos) ? row.upos : (sentence.thoughts?.words?.[row.id]?.tags?.upos ?? ""), tagProposed: !known(row.upos), kind: row.kind, state: row.state,
+      id: row.id, form: row.form, tag: tagOf(row), tagProposed: row.upos_state !== "decided", kind: row.kind, state: row.state,
       marks: marks.get(row.id) ?? [],
       spoken: [spokenOf.get(row.id) ?? `${row.id} ${row.form}, empty node`, ...(marks.get(row.id) ?? []).map((m) => `${m.name}: ${m.told}`)].join(", "),
     })),

@@ -15,6 +15,11 @@ export function closePopup(back = true) {
   done?.();
 }
 
+/** Return the focus to the tree, unless a popup or dialog has it. */
+export function focusTree() {
+  if (!open && !document.querySelector("dialog[open]")) document.getElementById("tree").focus({ preventScroll: true });
+}
+
 export const popupOpen = () => open !== null;
 
 /** Deliver a key that was pressed before the popup was open. */
@@ -101,8 +106,11 @@ export function pick({ at, title, typed = "", find, note = () => "", picked, hin
   input.focus();
 }
 
-/** Prompt for one line of text. `entered(text)` is called with it; `choices`: further buttons, {text, run}. */
-export function ask({ at, title, value = "", hint = "", entered, choices = [], caret = null }) {
+/**
+ * Prompt for one line of text. `entered(text)` is called with it; `choices`: further buttons, {text, run(typed)}. `hint`: a line below the
+ * field, or a function of what is typed; `error`: why the last answer was rejected.
+ */
+export function ask({ at, title, value = "", hint = "", error = "", entered, choices = [], caret = null }) {
   const input = el("input", { type: "text", "aria-label": title, autocomplete: "off", spellcheck: "false", size: Math.max(20, Math.min(60, value.length + 4)), dir: "auto" });
   input.value = value;
   const enter = () => {
@@ -122,11 +130,19 @@ export function ask({ at, title, value = "", hint = "", entered, choices = [], c
     event.stopPropagation();
   });
   const run = (choice) => () => {
+    const text = input.value;
     closePopup();
-    choice.run();
+    choice.run(text);
   };
+  const line = el("p", { class: "soft", role: "status" });
+  const describe = () => {
+    line.textContent = typeof hint === "function" ? hint(input.value) : hint;
+    line.hidden = !line.textContent;
+  };
+  input.addEventListener("input", describe);
+  describe();
   const box = popup(at, { class: "asker", role: "dialog", "aria-label": title }, null,
-    el("label", {}, title, input), hint && el("p", { class: "soft" }, hint),
+    el("label", {}, title, input), error && el("p", { class: "bad", role: "alert" }, error), line,
     el("p", { class: "buttons" }, button("OK", enter, { class: "main" }), choices.map((choice) => button(choice.text, run(choice)))));
   box.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {

@@ -9,39 +9,55 @@ export class Shape {
     this.editor = editor;
   }
 
-  /** Split the selected word where a space is typed. */
+  /** Split the selected word where a space is typed. Parts that do not spell the word make a multiword token: the text stays as it is. */
   splitWord() {
     const row = this.state.row();
     if (row?.kind !== "word") return;
-    const enter = (text, multiword) => {
-      const forms = text.split(/\s+/u).filter(Boolean);
-      if (forms.length < 2) return tell("Type a space where the word should be split.", "bad");
-      return this.state.edit([{ kind: "split-word", row: row.id, forms, keep: 1, multiword }], `${row.form} was split into ${forms.join(" ")}`);
-    };
+    const inside = this.#tokenOf(row.id) !== null, spells = (forms) => forms.join("") === row.form.replace(/\s+/gu, "");
     ask({
       at: this.editor.spot(), title: `Split ${row.id} ${row.form}`, value: row.form, caret: Math.ceil(row.form.length / 2),
-      hint: "Type a space at each split point.",
-      entered: (text) => enter(text, false),
+      hint: (text) => {
+        const forms = wordsOf(text);
+        if (forms.length < 2) return "Type a space at each split point.";
+        return spells(forms) || inside ? `Words: ${forms.join(" + ")}` : `Multiword token ${row.form} = ${forms.join(" + ")}; the text keeps ${row.form}.`;
+      },
+      entered: (text) => this.#split(row, wordsOf(text), !inside && !spells(wordsOf(text))),
       choices: [
         { text: "Split sentence before this word", run: () => this.splitSentence() },
-        { text: "As a multiword token …", run: () => this.splitToken() },
+        ...(inside ? [] : [{ text: "As a multiword token …", run: (text) => this.splitToken(text) }]),
       ],
     });
   }
 
-  /** Split a word into the words of a multiword token, which keeps its form. */
-  splitToken() {
+  #split(row, forms, multiword) {
+    if (forms.length < 2) return tell("Type a space where the word should be split.", "bad");
+    const told = multiword ? `${row.form} is now a token of ${forms.join(" ")}` : `${row.form} was split into ${forms.join(" ")}`;
+    return this.state.edit([{ kind: "split-word", row: row.id, forms, keep: 1, multiword }], told);
+  }
+
+  /** Split a word into the words of a multiword token, which keeps its form; `typed`: the words typed so far. */
+  splitToken(typed = null) {
     const row = this.state.row();
-    if (!row) return;
+    if (row?.kind !== "word") return;
     ask({
-      at: this.editor.spot(), title: `Words of the token ${row.form}`, value: row.form,
+      at: this.editor.spot(), title: `Words of the token ${row.form}`, value: typed ?? row.form, caret: typed === null ? null : typed.length,
       hint: "Its words, separated by spaces, for example: de le. The token keeps its form.",
-      entered: (text) => {
-        const forms = text.split(/\s+/u).filter(Boolean);
-        if (forms.length < 2) return tell("A multiword token has at least two words.", "bad");
-        return this.state.edit([{ kind: "split-word", row: row.id, forms, keep: 1, multiword: true }], `${row.form} is now a token of ${forms.join(" ")}`);
-      },
+      entered: (text) => this.#split(row, wordsOf(text), true),
     });
+  }
+
+  /** The multiword token that contains a word, or null. */
+  #tokenOf(id) {
+    return this.state.sentence.rows.find((row) => {
+      const [first, last] = row.id.split("-").map(Number);
+      return row.kind === "multiword" && first <= Number(id) && Number(id) <= last;
+    }) ?? null;
+  }
+
+  /** The text of some words, as it stands in the sentence. */
+  #textOf(rows) {
+    const glued = (row) => row.misc.split("|").includes("SpaceAfter=No");
+    return rows.map((row, k) => (k + 1 < rows.length && !glued(row) ? `${row.form} ` : row.form)).join("");
   }
 
   /** Join the selected words, or the selected one with the next. */
@@ -50,9 +66,11 @@ export class Shape {
     const at = words.findIndex((row) => row.id === chosen[0]?.id);
     const rows = chosen.length > 1 ? chosen : words.slice(at, at + 2);
     if (rows.length < 2) return tell("There is no next word to join with.", "bad");
+    const token = this.#tokenOf(rows[0].id), whole = token?.id === `${rows[0].id}-${rows.at(-1).id}`;
+    const text = whole ? token.form : token ? rows.map((row) => row.form).join("") : this.#textOf(rows);
     return ask({
-      at: this.editor.spot(), title: `Join ${rows.map((row) => row.form).join(" ")}`, value: rows.map((row) => row.form).join(""),
-      hint: "The form of the joined word.",
+      at: this.editor.spot(), title: `Join ${rows.map((row) => row.form).join(" ")}`, value: text,
+      hint: (form) => (token && !whole ? "The form of the joined word." : changesText(text, form, "The form of the joined word.")),
       entered: (form) => this.state.edit(
         [{ kind: "join-words", first: rows[0].id, last: rows.at(-1).id, form: form.trim() || null }], `${rows.map((row) => row.form).join(" ")} were joined`),
       choices: [{ text: "Join sentence with the next one", run: () => this.joinSentences() }],
@@ -61,25 +79,24 @@ export class Shape {
 
   /** Make a multiword token of the selected words; or rename or remove the one that contains the word. */
   multiword() {
-    const { state, editor } = this, number = Number(state.selected);
-    const token = state.sentence.rows.find((row) => {
-      const [first, last] = row.id.split("-").map(Number);
-      return row.kind === "multiword" && first <= number && number <= last;
-    });
+    const { state, editor } = this, token = this.#tokenOf(state.selected);
     if (token) {
+      const [first, last] = token.id.split("-").map(Number);
+      const spelled = state.words.filter((row) => first <= Number(row.id) && Number(row.id) <= last).map((row) => row.form).join("") === token.form;
       return ask({
-        at: editor.spot(), title: `Multiword token ${token.id}`, value: token.form,
+        at: editor.spot(), title: `Multiword token ${token.id}`, value: token.form, hint: (form) => changesText(token.form, form),
         entered: (form) => editor.field(token.id, "form", form),
-        choices: [{ text: "Remove token", run: () => state.edit([{ kind: "remove-multiword", row: token.id }], `token ${token.id} was removed`) }],
+        choices: [{ text: spelled ? "Remove token" : "Remove token (changes the text)", run: () => state.edit([{ kind: "remove-multiword", row: token.id }], `token ${token.id} was removed`) }],
       });
     }
     const words = state.words, chosen = state.range.filter((row) => row.kind === "word");
     const at = words.findIndex((row) => row.id === chosen[0]?.id);
     const rows = chosen.length > 1 ? chosen : words.slice(at, at + 2);
     if (rows.length < 2) return tell("A multiword token has at least two words. Select them with Shift and the arrow keys.", "bad");
+    const text = this.#textOf(rows);
     return ask({
-      at: editor.spot(), title: `Multiword token of ${rows.map((row) => row.form).join(" + ")}`, value: rows.map((row) => row.form).join(""),
-      hint: "Its form in the text. To include more words, select them first with Shift and the arrow keys.",
+      at: editor.spot(), title: `Multiword token of ${rows.map((row) => row.form).join(" + ")}`, value: text,
+      hint: (form) => changesText(text, form, "Its form in the text. To include more words, select them first with Shift and the arrow keys."),
       entered: (form) => state.edit(
         [{ kind: "make-multiword", first: rows[0].id, last: rows.at(-1).id, form: form.trim() || null }], `${rows.map((row) => row.form).join(" ")} are now one token`),
     });
@@ -151,6 +168,11 @@ export class Shape {
     });
   }
 }
+
+const wordsOf = (text) => text.split(/\s+/u).filter(Boolean);
+
+/** A hint that a form differs from what the text has; else `otherwise`. */
+const changesText = (before, form, otherwise = "") => (form.trim() && form.trim() !== before ? `Changes the text of the sentence, too: ${before} → ${form.trim()}` : otherwise);
 
 /** Text as CoNLL-U, one sentence per line. A word is a run of letters and digits with punctuation inside; any other character is a word. */
 function conlluOf(text, first) {

@@ -2,7 +2,7 @@
 // A change is drawn at once: the page shows the server's last answer with the pending changes applied on top.
 
 import { LabelGuesses } from "./completion.js";
-import { clashesOf, edited, reasons } from "./edits.js";
+import { clashesOf, edited, isDone, reasons } from "./edits.js";
 import { Lookahead } from "./lookahead.js";
 
 const KEPT = ["zoom", "vertical", "enhanced", "table", "threshold", "theme", "side"];
@@ -100,6 +100,15 @@ export class State extends EventTarget {
     }
   }
 
+  /** Whether a word is annotated; see `doneMeans`. */
+  isDone(row) {
+    return isDone(row, this.document?.needs_upos ?? false);
+  }
+
+  get doneMeans() {
+    return this.document?.needs_upos ? "head, label and UPOS" : "head and label";
+  }
+
   get words() {
     return this.sentence?.rows.filter((row) => row.kind === "word") ?? [];
   }
@@ -165,7 +174,7 @@ export class State extends EventTarget {
     this.second = false;
     const words = this.words;
     const wanted = row === null ? null : this.row(String(row));
-    this.selected = (wanted ?? words.find((word) => word.state !== "decided") ?? words[0] ?? this.stops[0])?.id ?? null;
+    this.selected = (wanted ?? words.find((word) => !this.isDone(word)) ?? words[0] ?? this.stops[0])?.id ?? null;
     this.emit("opened");
     this.emit("sentence");
     this.#fetchAhead();

@@ -1,7 +1,8 @@
 // The panel below the tree: the selected word, its possible arcs with probabilities, findings, and why its suggestion changed.
 
 import { button, el, percent, show } from "./dom.js";
-import { inWords } from "./edits.js";
+import { focusTree } from "./popups.js";
+import { inWords, labelDecided } from "./edits.js";
 import { STATE_NAMES, findingsOf, noteRow } from "./picture.js";
 
 const MOST = 3; // findings shown at once
@@ -12,6 +13,7 @@ export class WordPanel {
   constructor(box, state, editor, page) {
     Object.assign(this, { box, state, editor, page, planned: false, soon: null });
     for (const name of ["sentence", "selection", "reconsidered"]) state.on(name, () => this.#later());
+    box.addEventListener("click", (event) => event.target.closest("button") && focusTree()); // the button is about to be redrawn
   }
 
   /** Draw with the answer to a pending change, which has new alternatives; without one, with the tree. */
@@ -39,14 +41,15 @@ export class WordPanel {
   }
 
   #sentenceLine(sentence) {
-    const words = this.state.words, open = words.filter((row) => this.editor.isOpen(row)).length;
-    const thoughts = sentence.thoughts;
+    const words = this.state.words, open = words.filter((row) => !this.state.isDone(row)).length;
+    const thoughts = sentence.thoughts, untagged = words.filter((row) => !this.editor.isOpen(row) && !this.state.isDone(row)).length;
     const parts = [open ? `${words.length - open} of ${words.length} words annotated` : `all ${words.length} words annotated`];
+    if (untagged) parts.push(`${untagged} without UPOS`);
     if (thoughts && open && thoughts.entropy !== null && thoughts.entropy !== undefined) parts.push(`entropy ${thoughts.entropy.toFixed(2)}`);
     if (this.state.document.read_only) parts.push(`read-only: ${this.state.document.read_only}`);
     if (!this.state.document.model) parts.push("no model, so no suggestions; train one (Shift A)");
     const second = thoughts?.second_best;
-    return el("p", { class: "line soft" }, parts.join(" · "),
+    return el("p", { class: "line soft", title: `Annotated: ${this.state.doneMeans}` }, parts.join(" · "),
       this.state.second ? el("strong", {}, second ? ` · second-best tree, ${percent(second.probability)}` : " · no second-best tree") : null,
       thoughts?.note ? el("span", { class: "why" }, ` · ${thoughts.note}`) : null);
   }
@@ -54,7 +57,21 @@ export class WordPanel {
   #word(row) {
     const fields = FIELDS.filter((name) => row[name] !== "_").map((name) => el("span", { class: "field" }, el("small", {}, name.toUpperCase()), " ", el("bdi", {}, row[name])));
     return el("div", { class: "line word-line" },
-      el("strong", { class: "which" }, `${row.id} `, el("bdi", {}, row.form)), el("span", { class: `state ${row.state}` }, row.kind === "empty" ? "empty node" : STATE_NAMES[row.state]), fields);
+      el("strong", { class: "which" }, `${row.id} `, el("bdi", {}, row.form)), this.#state(row), fields,
+      row.kind === "word" ? el("span", { class: "word-buttons" },
+        button("Choose head", () => this.editor.chooseHead(), { title: "Choose the head (Space)" }),
+        button("Label", () => this.editor.label(""), { title: "Choose the label (type its first letters)" }),
+        button("UPOS", () => this.editor.tag("upos"), { title: "Tag (Shift T)" })) : null);
+  }
+
+  /** What a word still lacks; "annotated" only if it lacks nothing. */
+  #state(row) {
+    if (row.kind === "empty") return el("span", { class: "state" }, "empty node");
+    const [state, name] = row.state !== "decided" ? [row.state, STATE_NAMES[row.state]]
+      : !labelDecided(row) ? [row.label_state, row.label_state === "open" ? "no label" : "label suggested"]
+        : this.state.isDone(row) ? ["decided", STATE_NAMES.decided]
+          : [row.upos_state, row.upos_state === "open" ? "no UPOS" : "UPOS suggested"];
+    return el("span", { class: `state ${state}`, title: `Annotated: ${this.state.doneMeans}` }, name);
   }
 
   #arcs(row) {
