@@ -208,8 +208,9 @@ def test_split_join_remove_insert(served: Served) -> None:
     assert len(joined["rows"]) == 6
     assert served.post("/api/sentence/2/remove", {}).json() == {"sentences": 2}
     added = "1\tHi\t_\tINTJ\t_\t_\t_\t_\t_\t_\n\n"
-    assert served.post("/api/insert", {"before": 0, "conllu": added}).json() == {"number": 0, "sentences": 3}
-    assert served.post("/api/insert", {"conllu": added}).json() == {"number": 3, "sentences": 4}
+    inserted = served.post("/api/insert", {"before": 0, "conllu": added}).json()
+    assert inserted == {"number": 0, "sentences": 3, "tokenizer": None}
+    assert served.post("/api/insert", {"conllu": added}).json()["number"] == 3
     assert served.sentence(0)["rows"][0]["form"] == "Hi"
     for wrong in ({"conllu": "nonsense"}, {"conllu": ""}, {"before": 99, "conllu": added}, {}):
         assert served.post("/api/insert", wrong).status == 400

@@ -103,10 +103,11 @@ class SplitRequest(VersionRequest):
 
 
 class InsertRequest(JsonObject):
-    """Inserting sentences before a sentence, or at the end."""
+    """Inserting sentences before a sentence, or at the end: CoNLL-U, or text with one sentence per line."""
 
     before: Index | None = None
-    conllu: FileText
+    conllu: FileText | None = None
+    text: FileText | None = None
 
 
 class SearchRequest(PartRequest):
@@ -194,7 +195,7 @@ class Api:
             post(f"{of}/split", SplitRequest, lambda r, p: session.split(r.number, r.version, r.row, p)),
             post(f"{of}/join", VersionRequest, lambda r, p: session.join(r.number, r.version, p)),
             post(f"{of}/remove", VersionRequest, lambda r, p: session.remove(r.number, r.version, p)),
-            post("/api/insert", InsertRequest, lambda r, p: session.insert(r.before, r.conllu, p)),
+            post("/api/insert", InsertRequest, lambda r, p: session.insert(r.before, r.conllu, r.text, p)),
             post("/api/undo", EmptyRequest, lambda r, p: session.undo(p)),
             post("/api/redo", EmptyRequest, lambda r, p: session.redo(p)),
             post("/api/save", EmptyRequest, lambda r, p: session.save()),

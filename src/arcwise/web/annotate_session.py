@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from arcwise.annotation.document import AnnotationDocument, ChangedMeanwhile, DocumentChange
+from arcwise.annotation.pasted_text import sentences_from_text
 from arcwise.annotation.proposals import acceptance_edits, retraction_edits
 from arcwise.errors import ArcwiseError, InputError
 from arcwise.treebanks.edits import Edit, edit_from_json
@@ -181,12 +182,20 @@ class Session:
         self._change(number, lambda: remove(number, version_of_block=version), page)
         return {"sentences": len(self._document)}
 
-    def insert(self, number: int | None, conllu: str, page: str = "") -> Json:
-        """Insert sentences before a sentence, or at the end."""
+    def insert(self, number: int | None, conllu: str | None, text: str | None, page: str = "") -> Json:
+        """Insert sentences, as CoNLL-U or as text with one per line, before a sentence or at the end."""
+        if (conllu is None) == (text is None):
+            raise InputError("insert: expected either conllu or text")
+        tokenizer = None if text is None else self._suggestions.tokenizer()
         with self._changing:
             at = len(self._document) if number is None else number
-            self._announce(self._document.insert_sentences(at, conllu.encode("utf-8", "surrogatepass")), page)
-        return {"number": at, "sentences": len(self._document)}
+            if text is not None:
+                existing = self._document.treebank().data
+                data = sentences_from_text(text, tokenizer and tokenizer[1], existing)
+            else:
+                data = str(conllu).encode("utf-8", "surrogatepass")
+            self._announce(self._document.insert_sentences(at, data), page)
+        return {"number": at, "sentences": len(self._document), "tokenizer": tokenizer and tokenizer[0]}
 
     def _change(self, number: int, change: Callable[[], DocumentChange | None], page: str) -> None:
         try:

@@ -21,6 +21,7 @@ from arcwise.web.events import Events
 if TYPE_CHECKING:
     from arcwise.annotation.assistant import Assistant
     from arcwise.parsing.parser import Parser
+    from arcwise.text.tokenizer import Tokenizer
 
 CACHED = 256
 """Sentences whose suggestions are cached."""
@@ -125,6 +126,19 @@ class SuggestionService:
         with self._lock:
             future = self._cache.get((self._generation, sentence.source_bytes, False))
         return future.result() if future is not None and future.done() and not future.exception() else None
+
+    def tokenizer(self) -> tuple[str, Tokenizer] | None:
+        """The tokenizer of the active model, else of another one, with the model's name; None without one."""
+        models = [self.model, *self._models.values()]
+        if not any(models):
+            return None
+        from arcwise.pipeline.pipeline import as_pipeline  # a model is loaded, and with it the pipeline
+
+        for model in models:
+            pipeline = as_pipeline(model.parser) if model else None
+            if model and pipeline:
+                return model.name, pipeline.tokenizer
+        return None
 
     def use(self, which: str) -> None:
         """Switch to another model."""

@@ -136,6 +136,17 @@ def test_sentences_put_in_and_taken_out(open_page: OpenPage) -> None:
     tab.page.wait_for_function("() => own.state.document.sentences === 1 && own.state.words.length === 3")
 
 
+def test_sentences_are_added_at_the_end_by_the_tokenizer_of_the_model(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS + GARDEN, model=True)
+    tab.command("add sentences at the end")
+    tab.page.locator("dialog textarea").fill("I can't swim.\nHe's here.")
+    tab.page.get_by_role("button", name="Insert").click()
+    tab.page.wait_for_function("() => own.state.document.sentences === 4 && own.state.number === 2")
+    assert "2 sentences added, tokenized by small" in tab.said()
+    assert [r["form"] for r in tab.process.sentence(2)["rows"]] == ["I", "can't", "ca", "n't", "swim", "."]
+    assert tab.process.sentence(0)["sent_id"] == "birds"
+
+
 def test_a_file_without_sentences(open_page: OpenPage) -> None:
     tab = open_page("")
     assert tab.page.get_by_role("button", name="Add sentences").is_visible()

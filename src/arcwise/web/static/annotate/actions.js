@@ -1,7 +1,7 @@
 // The table of all actions: keys, title and function. Key bindings, the help card, menus and the command palette are made from it.
 
 /** Actions of a sentence or word that also work in a file without sentences. */
-const WITHOUT_SENTENCE = new Set(["insert", "undo", "redo", "save", "theme", "vertical", "zoom-in", "zoom-out", "give-up"]);
+const WITHOUT_SENTENCE = new Set(["insert", "append", "undo", "redo", "save", "theme", "vertical", "zoom-in", "zoom-out", "give-up"]);
 
 /**
  * `page` has state, editor, shape and views. Groups are the sections of the help card. `word`: the action appears in the word's menu.
@@ -51,6 +51,7 @@ export function actions(page) {
     ["join-sentences", [], "Join sentence with the next one", () => shape.joinSentences()],
     ["remove-sentence", [], "Remove sentence", () => shape.removeSentence()],
     ["insert", [], "Insert sentences before this one", () => shape.insert()],
+    ["append", [], "Add sentences at the end", () => shape.insert({ atEnd: true })],
     ["add-empty", [], "Add empty node after this word", () => shape.addEmpty(), { word: true }],
     ["remove-empty", [], "Remove this empty node", () => shape.removeEmpty()],
     ["note", ["Shift+C"], "Note on the word, its arc or the sentence", () => shape.note(state.selected), { word: true }],

@@ -121,17 +121,21 @@ export class Shape {
     if (sure) this.state.extent("remove", {}, "the sentence was removed");
   }
 
-  /** Insert sentences before this one, pasted as CoNLL-U or as text with one sentence per line. */
-  async insert() {
+  /** Add sentences before this one or at the end, pasted as CoNLL-U or as text with one sentence per line, which the server tokenizes. */
+  async insert({ atEnd = false } = {}) {
+    const { state } = this, before = atEnd || state.number === null ? null : state.number;
     const text = el("textarea", { rows: 12, cols: 70, "aria-label": "Sentences", spellcheck: "false", dir: "auto" });
-    const pasted = await dialog("Insert sentences", (close) => [el("p", { class: "soft" }, "Plain text with one sentence per line, or CoNLL-U."), text, el("p", { class: "buttons" }, button("Insert", () => close(text.value), { class: "main" }), button("Cancel", () => close()))]);
+    const title = before === null ? "Add sentences at the end" : `Insert sentences before sentence ${before + 1}`;
+    const pasted = await dialog(title, (close) => [el("p", { class: "soft" }, "Plain text with one sentence per line, or CoNLL-U."), text, el("p", { class: "buttons" }, button("Insert", () => close(text.value), { class: "main" }), button("Cancel", () => close()))]);
     if (!pasted?.trim()) return;
     try {
-      const before = this.state.number, conllu = pasted.includes("\t") ? `${pasted.trim()}\n\n` : conlluOf(pasted, this.state.document.sentences + 1);
-      const answer = await this.state.api.post("insert", { before, conllu });
-      this.state.forget();
-      await this.state.load();
-      await this.state.open(answer.number ?? before ?? 0);
+      const isText = !pasted.includes("\t"), count = state.document.sentences;
+      const answer = await state.api.post("insert", { before, ...(isText ? { text: pasted } : { conllu: `${pasted.trim()}\n\n` }) });
+      state.forget();
+      await state.load();
+      await state.open(answer.number);
+      const added = answer.sentences - count, cut = !isText ? "" : answer.tokenizer ? `, tokenized by ${answer.tokenizer}` : ", tokenized by simple rules (the model has no tokenizer)";
+      tell(`${added} ${added === 1 ? "sentence" : "sentences"} added${cut}.`, "good");
     } catch (refusal) {
       tell(refusal.message, "bad");
     }
@@ -173,16 +177,3 @@ const wordsOf = (text) => text.split(/\s+/u).filter(Boolean);
 
 /** A hint that a form differs from what the text has; else `otherwise`. */
 const changesText = (before, form, otherwise = "") => (form.trim() && form.trim() !== before ? `Changes the text of the sentence, too: ${before} → ${form.trim()}` : otherwise);
-
-/** Text as CoNLL-U, one sentence per line. A word is a run of letters and digits with punctuation inside; any other character is a word. */
-function conlluOf(text, first) {
-  const lines = text.split("\n").map((line) => line.trim().replace(/\s+/gu, " ")).filter(Boolean);
-  return lines.map((line, k) => {
-    const words = [...line.matchAll(/[\p{L}\p{M}\p{N}]+(?:['’.\-][\p{L}\p{M}\p{N}]+)*|\S/gu)];
-    const rows = words.map((word, at) => {
-      const end = word.index + word[0].length, misc = end < line.length && line[end] !== " " ? "SpaceAfter=No" : "_";
-      return [at + 1, word[0], "_", "_", "_", "_", "_", "_", "_", misc].join("\t");
-    });
-    return [`# sent_id = s${first + k}`, `# text = ${line}`, ...rows, "", ""].join("\n");
-  }).join("");
-}
