@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("starlette", reason="needs starlette")
+
 from arcwise.annotation.pasted_text import sentences_from_text
 from arcwise.errors import InputError
 from arcwise.treebanks import Treebank

@@ -218,5 +218,29 @@ def test_a_word_counts_as_decided_when_head_and_label_are() -> None:
         (3, 2, "obj", "DeprelProb=0.7"),
         (4, 2, "obj", "HeadProb=0.7"),
     ]
-    found = overview_json(Treebank.from_string("".join(row.format(*own) for own in rows) + "\n")[0], 0)
+    sentence = Treebank.from_string("".join(row.format(*own) for own in rows) + "\n")[0]
+    found = overview_json(sentence, 0, tags=False)
     assert (found["decided"], found["proposed"], found["open"]) == (1, 2, 1)
+
+
+def counts(served: Served, number: int) -> tuple[int, int, int]:
+    item = served.get("/api/sentences").json()["items"][number]
+    return item["decided"], item["proposed"], item["open"]
+
+
+def test_a_word_without_upos_is_not_done_in_a_file_that_has_tags(served: Served) -> None:
+    until(lambda: served.get("/api/document").json()["needs_upos"])
+    assert counts(served, 1) == (4, 0, 0)
+    served.set(1, "3", upos="_")
+    assert counts(served, 1) == (3, 0, 1)
+    assert row(served.sentence(1), "3")["upos_state"] == "open"
+    served.set(1, "3", upos="PART")
+    assert counts(served, 1) == (4, 0, 0)
+
+
+def test_a_file_without_tags_needs_none(tmp_path: Path) -> None:
+    path = tmp_path / "untagged.conllu"
+    path.write_text("1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n", "utf-8")
+    with serving(open_session(path)) as served:
+        assert served.get("/api/document").json()["needs_upos"] is False
+        assert counts(served, 0) == (1, 0, 0)

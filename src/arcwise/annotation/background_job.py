@@ -12,9 +12,9 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from threading import Lock, Thread, current_thread
 from typing import Any, BinaryIO, ClassVar, Literal
@@ -182,19 +182,32 @@ def _python_path() -> str:
     return os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH", "")]))
 
 
-def validation_findings(data: bytes, limit: int) -> list[dict[str, Any]]:
-    """The first ``limit`` validation findings of a file, as JSON; unannotated words are not reported."""
-    from arcwise.treebanks import Treebank
-    from arcwise.treebanks.validation import check_treebank
+def validation_findings(data: bytes, limit: int) -> dict[str, Any]:
+    """The validation findings of a file, as JSON; unannotated words are not reported.
 
-    treebank = Treebank(data, strict=False)
-    return [finding.to_json() for finding in islice(check_treebank(treebank, partial=True), limit)]
+    ``findings``: errors in file order, then warnings, up to ``limit``. ``rules``: the number of findings of
+    every rule, all of them counted: ``{rule, warning, count}``, errors first, the most frequent first.
+    """
+    from arcwise.treebanks import Treebank
+    from arcwise.treebanks.validation import RULES, check_treebank
+
+    counts: Counter[str] = Counter()
+    errors: list[dict[str, Any]] = []
+    warnings: list[dict[str, Any]] = []
+    for finding in check_treebank(Treebank(data, strict=False), partial=True):
+        counts[finding.rule] += 1
+        kept = warnings if finding.warning else errors
+        if len(kept) < limit:
+            kept.append(finding.to_json())
+    ordered = sorted(counts.most_common(), key=lambda group: RULES[group[0]].warning)
+    rules = [{"rule": rule, "warning": RULES[rule].warning, "count": count} for rule, count in ordered]
+    return {"findings": [*errors, *warnings][:limit], "rules": rules}
 
 
 def _task(name: str) -> Task:
     """Import a task: a validation need not load the modules that train."""
     if name == "validate":
-        return lambda request, data, report: {"findings": validation_findings(data, request["most"])}
+        return lambda request, data, report: validation_findings(data, request["most"])
     if name == "train":
         from arcwise.annotation.training import train_task
 

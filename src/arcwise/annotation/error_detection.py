@@ -34,6 +34,8 @@ class ErrorDetection(BackgroundTask):
         self._folds, self._below = folds, below
         self._numbers: list[int] = []
         self._words: dict[int, list[SuspiciousWord]] = {}
+        self.finished = False
+        """Whether a search has ended with results."""
         # Sentences edited during a search, whose results would describe an older version.
         self._changed_meanwhile: set[int] = set()
 
@@ -92,5 +94,6 @@ class ErrorDetection(BackgroundTask):
                 word = SuspiciousWord(**{**values, "sentence": self._numbers[values["sentence"]]})
                 if word.sentence not in self._changed_meanwhile:
                     words.setdefault(word.sentence, []).append(word)
-            self._words = words
-        return f"{sum(map(len, words.values()))} suspicious words"
+            self._words, self.finished = words, True
+        count = sum(map(len, words.values()))
+        return f"{count} suspicious word{'s' * (count != 1)}"

@@ -55,6 +55,12 @@ class PartRequest(JsonObject):
     count: Index = 100
 
 
+class FindingsRequest(PartRequest):
+    """A page of the validation findings, of all rules or of one."""
+
+    rule: Text | None = None
+
+
 class ListRequest(PartRequest):
     """A page of the list of sentences, in the order of a worklist or of a search."""
 
@@ -206,10 +212,11 @@ class Api:
                 MassEditRequest,
                 lambda r, p: session.mass_edit(r.query, r.changes, apply=r.apply, page=p),
             ),
-            get("/api/validate", PartRequest, lambda r, p: view.validate(r.first, r.count)),
+            get("/api/validate", FindingsRequest, lambda r, p: view.validate(r.first, r.count, r.rule)),
             get("/api/train", EmptyRequest, lambda r, p: session.training()),
             post("/api/train", TrainRequest, lambda r, p: session.train(cancel=r.cancel)),
             post("/api/model", ModelRequest, lambda r, p: session.use_model(r.which)),
+            get("/api/doubts", PartRequest, lambda r, p: view.suspicious(r.first, r.count)),
             post("/api/doubts", EmptyRequest, lambda r, p: session.detect_errors()),
             get("/api/differences", PartRequest, lambda r, p: view.differences(r.first, r.count)),
             post(

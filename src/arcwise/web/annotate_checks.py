@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from arcwise.annotation.background_job import BackgroundJob, validation_findings
@@ -17,8 +18,34 @@ BATCH = 50
 """Sentences counted in one background step."""
 AT_ONCE = 1 << 18
 """Files up to this size are validated while the page waits; larger ones in a child process."""
-MAX_FINDINGS = 10_000
+MAX_FINDINGS = 100_000
+"""Findings that can be listed, errors first; those of larger files are counted all the same."""
 Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class FileFindings:
+    """The findings of one version of the file."""
+
+    version: int = -1
+    findings: Sequence[Json] = ()
+    """Errors first."""
+    rules: Sequence[Json] = ()
+    """``{rule, warning, count}``, errors first; the counts are complete."""
+
+    def to_json(self, first: int, count: int, rule: str | None) -> Json:
+        """A page of the findings: of all, or of one rule."""
+        listed = [finding for finding in self.findings if rule in (None, finding["rule"])]
+        counts = [group["count"] for group in self.rules if rule in (None, group["rule"])]
+        errors = sum(group["count"] for group in self.rules if not group["warning"])
+        return {
+            "findings": listed[first : first + count],
+            "listed": len(listed),
+            "total": sum(counts),
+            "errors": errors,
+            "rules": list(self.rules),
+            "version": self.version,
+        }
 
 
 class Counts:
@@ -61,7 +88,7 @@ class Checks:
         self._seen = document.version
         """The document version of the counts."""
         self._inventory, self._is_fresh = Inventory(), False
-        self._whole: tuple[int, list[Json]] = -1, []
+        self._whole = FileFindings()
         self._checking = False
         self._job: BackgroundJob | None = None
 
@@ -134,36 +161,34 @@ class Checks:
         """The findings of a sentence."""
         return [finding.to_json() for finding in check_sentence(sentence, self._inventory, partial=True)]
 
-    def whole(self) -> tuple[int, list[Json], bool]:
-        """The findings of the file: the validated version, the findings, and whether that version is current.
+    def whole(self) -> tuple[FileFindings, bool]:
+        """The findings of the file, and whether they are of the current version.
 
         A large file is validated in a child process; until that ends, the findings of the earlier version are
         returned.
         """
         version = self._document.version
         with self._lock:
-            checked, findings = self._whole
-            if checked == version or self._checking:
-                return checked, findings, checked == version
+            if self._whole.version == version or self._checking:
+                return self._whole, self._whole.version == version
             self._checking = True
         data = self._document.treebank().data
         if len(data) <= AT_ONCE:
-            self._finished(version, {"end": "done", "findings": validation_findings(data, MAX_FINDINGS)})
+            self._finished(version, {"end": "done", **validation_findings(data, MAX_FINDINGS)})
         else:
             # In a child process: a thread that validates a large file would slow down every request.
             self._job = BackgroundJob(
                 "validate", {"most": MAX_FINDINGS}, data, lambda message: self._finished(version, message)
             )
         with self._lock:
-            checked, findings = self._whole
-        return checked, findings, checked == version
+            return self._whole, self._whole.version == version
 
     def _finished(self, version: int, message: Mapping[str, Any]) -> None:
         with self._lock:
             # Reset whatever happened, or a failed check would block all later ones.
             self._checking = False
             if message["end"] == "done":
-                self._whole = version, message["findings"]
+                self._whole = FileFindings(version, message["findings"], message["rules"])
         self._checked(version)
 
     def close(self) -> None:

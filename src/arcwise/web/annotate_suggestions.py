@@ -20,6 +20,7 @@ from arcwise.web.events import Events
 
 if TYPE_CHECKING:
     from arcwise.annotation.assistant import Assistant
+    from arcwise.annotation.training import SuspiciousWord
     from arcwise.parsing.parser import Parser
     from arcwise.text.tokenizer import Tokenizer
 
@@ -193,10 +194,23 @@ class SuggestionService:
         """Look for suspicious annotations in the background."""
         self._errors.start(treebank)
 
+    def detection(self) -> tuple[Json, list[Json]]:
+        """The state of the search for suspicious annotations, and its results, least probable first."""
+        state = self._errors.state
+        # The name of the state is that of a training, which runs in the same way.
+        names = {"training": "running"}
+        told = {
+            "state": names.get(state.state, state.state),
+            "progress": state.progress,
+            "told": state.message,
+        }
+        words = [{"sentence": word.sentence, **_suspicious_json(word)} for word in self._errors.all()]
+        return {**told, "searched": self._errors.finished}, words
+
     def _detection_changed(self, state: TaskState) -> None:
         self._progress("doubts", state)
-        if state.state == "idle":
-            self._events.publish("doubts", told=state.message)
+        if state.state != "training":  # ended: with results, cancelled or failed
+            self._events.publish("doubts", told=state.message, state=state.state)
 
     def _progress(self, work: str, state: TaskState) -> None:
         self._events.publish(
@@ -205,20 +219,7 @@ class SuggestionService:
 
     def suspicious_words(self, number: int) -> list[Json]:
         """The suspicious annotations of a sentence."""
-        return [
-            {
-                "row": str(word.word),
-                "head": word.head,
-                "label": word.label,
-                "probability": word.probability,
-                "instead": {
-                    "head": word.instead_head,
-                    "label": word.instead_label,
-                    "probability": word.instead_probability,
-                },
-            }
-            for word in self._errors.of(number)
-        ]
+        return [_suspicious_json(word) for word in self._errors.of(number)]
 
     def changed(self, numbers: list[int], count: int | None) -> None:
         """Forget results for changed sentences; ``count``: the new number of sentences, if it changed."""
@@ -228,3 +229,17 @@ class SuggestionService:
         """Stop all background processes."""
         self._trainer.cancel()
         self._errors.cancel()
+
+
+def _suspicious_json(word: SuspiciousWord) -> Json:
+    return {
+        "row": str(word.word),
+        "head": word.head,
+        "label": word.label,
+        "probability": word.probability,
+        "instead": {
+            "head": word.instead_head,
+            "label": word.instead_label,
+            "probability": word.instead_probability,
+        },
+    }

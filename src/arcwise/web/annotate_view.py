@@ -150,11 +150,25 @@ class View:
         edits = sum(len(plan.edits) for plan in changed)
         return {"changes": items, "total": len(changed), "edits": edits, "refused": refused[:MAX_COUNT]}
 
-    def validate(self, first: int, count: int) -> Json:
+    def validate(self, first: int, count: int, rule: str | None = None) -> Json:
         """A page of validation findings, as of ``arcwise validate``; unannotated words are not reported."""
-        version, findings, ready = self.checks.whole()
-        shown = findings[first : first + min(count, MAX_COUNT)]
-        return {"findings": shown, "total": len(findings), "version": version, "ready": ready}
+        findings, ready = self.checks.whole()
+        return {**findings.to_json(first, min(count, MAX_COUNT), rule), "ready": ready}
+
+    def suspicious(self, first: int, count: int) -> Json:
+        """The state of the search for suspicious annotations, and a page of its results."""
+        state, words = self.suggestions.detection()
+        shown = words[first : first + min(count, MAX_COUNT)]
+        named = {
+            item["number"]: item
+            for item in self.overviews([(word["sentence"], None, None) for word in shown])
+        }
+        items = [
+            {**word, **{key: named[word["sentence"]][key] for key in ("sent_id", "text")}}
+            for word in shown
+            if word["sentence"] in named
+        ]
+        return {**state, "words": items, "total": len(words)}
 
     def differences(self, first: int, count: int) -> Json:
         """Agreement with the other file, and a page of differences."""

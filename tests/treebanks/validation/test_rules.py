@@ -13,6 +13,7 @@ import pytest
 from arcwise import Treebank
 from arcwise.cli.main import run
 from arcwise.treebanks import COLUMNS
+from arcwise.treebanks.edits import edited
 from arcwise.treebanks.validation import (
     RULES,
     Finding,
@@ -77,6 +78,37 @@ def test_repairs_are_declared(rule: str) -> None:
     """A rule that offers a repair says in the reference what it does."""
     for finding in found_in(DEFECTS[rule].text):
         assert finding.repair is None or RULES[finding.rule].repair, finding
+
+
+@pytest.mark.parametrize(
+    ("lines", "row", "column", "message"),
+    [
+        (["3 head theirs=5"], "3", "head", "HEAD: unresolved merge conflict; theirs: '5'"),
+        (
+            ["comment text theirs="],
+            None,
+            None,
+            "comment text: unresolved merge conflict; theirs: it was removed",
+        ),
+        (
+            ["sentence theirs=# sent_id = b", "sentence theirs=1\tHi"],
+            None,
+            None,
+            "sentence: unresolved merge conflict; theirs: another version",
+        ),
+    ],
+)
+def test_conflicts_that_a_merge_left_are_errors(
+    lines: list[str], row: str | None, column: str | None, message: str
+) -> None:
+    comments = "".join(f"# conflict = {line}\n" for line in lines)
+    text = SOUND.replace("# sent_id = b\n", f"# sent_id = b\n{comments}")
+    (found,) = found_in(text)
+    assert (found.rule, found.row, found.column, found.message) == ("merge-conflict", row, column, message)
+    assert not found.warning
+    assert found.repair is not None
+    block = Treebank.from_string(text)[found.sentence].source_bytes
+    assert edited(block, found.repair.edits).decode() in SOUND
 
 
 def test_lines_and_sentences() -> None:

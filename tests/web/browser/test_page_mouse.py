@@ -271,6 +271,41 @@ def test_checks_of_the_whole_file(open_page: OpenPage) -> None:
     tab.page.wait_for_function("() => document.activeElement.id === 'tree'")
 
 
+def test_errors_are_listed_before_warnings_and_all_are_reachable(open_page: OpenPage) -> None:
+    many = "".join(
+        rows("who/PRON/2/nsubj", "goes/VERB/0/root", sent_id=f"s{n}").replace(
+            "VERB\t_\t_", "VERB\t_\tMood=Ind"
+        )
+        for n in range(250)
+    )
+    tab = open_page(many + rows("Go/VRB/0/root", sent_id="wrong"))
+    tab.page.get_by_role("tab", name="Checks").click()
+    panel = tab.page.locator("#side-checks")
+    panel.locator("details.error .item").first.wait_for()
+    assert "1 error, 250 warnings." in panel.inner_text()
+    assert panel.locator("summary").all_inner_texts() == [
+        "error unknown-upos (1)",
+        "warning pron-det-without-prontype (250)",
+    ]
+    warnings = panel.locator("details.warning")
+    for shown in (100, 200):
+        tab.page.wait_for_function(f"() => document.querySelectorAll('.warning .item').length === {shown}")
+        warnings.get_by_role("button", name="Show more").click()
+    tab.page.wait_for_function("() => document.querySelectorAll('.warning .item').length === 250")
+    assert warnings.get_by_role("button", name="Show more").is_hidden()
+
+
+def test_a_merge_conflict_is_marked_and_settled(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS.replace("# text", "# conflict = 3 deprel theirs=obl\n# text"))
+    tab.word("3").click()
+    assert "!" in tab.text("3")
+    line = tab.page.locator("#word .finding", has_text="unresolved merge conflict; theirs: 'obl'")
+    line.get_by_role("button", name="take theirs").click()
+    tab.settled()
+    assert tab.row("3", "deprel") == "obl"
+    assert not any("conflict" in comment for comment in tab.process.sentence(0)["comments"])
+
+
 def test_notes_and_comments(open_page: OpenPage) -> None:
     tab = open_page(BIRDS)
     tab.page.get_by_role("tab", name="Notes").click()

@@ -127,6 +127,30 @@ def test_training_from_nothing(open_page: OpenPage) -> None:
     assert "UAS" in tab.page.locator("#side-training").inner_text()
 
 
+def test_the_search_for_suspicious_annotations_reports_and_lists_them(open_page: OpenPage) -> None:
+    odd = rows("The/DET/3/nsubj", "cat/NOUN/3/det", "runs/VERB/0/root", "./PUNCT/3/punct", sent_id="odd")
+    tab = open_page("".join(SMALL) + odd)
+    tab.press("Shift+K")
+    tab.page.get_by_role("button", name="Find suspicious annotations").click()
+    tab.page.set_default_timeout(60_000)
+    panel = tab.page.locator("#side-checks")
+    panel.locator(".suspicious .item").first.wait_for()
+    assert "suspicious annotations found." in panel.inner_text()
+    listed = tab.process.get("/api/doubts").json()
+    assert panel.locator(".suspicious .item").count() == listed["total"] > 0
+    panel.locator(".suspicious .item", has_text="13 odd, word 1").click()
+    tab.page.wait_for_function("() => own.state.number === 12 && own.state.selected === '1'")
+    tab.page.locator("#word .doubt-line").wait_for()
+    assert "?" in tab.text("1")
+
+
+def test_a_search_for_suspicious_annotations_that_cannot_start_says_why(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.press("Shift+K")
+    tab.page.get_by_role("button", name="Find suspicious annotations").click()
+    tab.page.get_by_text("the search for suspicious annotations needs at least").wait_for()
+
+
 def test_doubts_are_marked_and_taken(open_page: OpenPage) -> None:
     tab = open_page(BIRDS)
     doubt: dict[str, Any] = {

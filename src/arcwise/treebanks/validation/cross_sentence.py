@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from arcwise.treebanks.columns import COLUMNS
+from arcwise.treebanks.edits import RemoveComment
 from arcwise.treebanks.rows import DEPREL, DEPS, HEAD
 from arcwise.treebanks.validation.fields import deps_pairs
-from arcwise.treebanks.validation.findings import Report
+from arcwise.treebanks.validation.findings import Repair, Report
 from arcwise.treebanks.validation.inventory import universal
 from arcwise.treebanks.validation.raw import SENT_ID, RawSentence
 
@@ -15,6 +17,8 @@ _PARALLEL_ID = re.compile(
     r"#\s*parallel_id\s*=\s*(?P<all>(?P<sentence>[a-z]+/[-0-9a-z]+)"
     r"(?:/(?=[ap])(?:alt(?P<alt>[1-9][0-9]{0,17}))?(?:part(?P<part>[1-9][0-9]{0,17}))?)?)"
 )
+_CONFLICT = re.compile(r"#\s*conflict\s*=\s*(?P<place>[^=]*) (?P<side>mine|theirs)=.*")
+"""A comment that records a merge conflict; see ``arcwise.treebanks.conflicts``."""
 _NEW = {name: re.compile(rf"#\s*{name}(?:\s+\S+)?") for name in ("newdoc", "newpar")}
 
 
@@ -41,6 +45,7 @@ def check_comments(raw: RawSentence, report: Report) -> None:
                 f"{comment!r} should be # parallel_id = corpus/sentence, optionally with /alt1 or /part1"
             )
             report.add("invalid-parallel-id", comment_line, message)
+    _check_conflicts(raw, report)
     if not ids:
         report.add("missing-sent-id", line, "the sentence has no sent_id; add a comment # sent_id = ID")
     elif len(ids) > 1:
@@ -53,6 +58,29 @@ def check_comments(raw: RawSentence, report: Report) -> None:
         count = sum(bool(_NEW[name].fullmatch(comment)) for _, comment in raw.comments)
         if count > 1:
             report.add(f"multiple-{name}", line, f"# {name} occurs {count} times instead of once")
+
+
+def _check_conflicts(raw: RawSentence, report: Report) -> None:
+    """Report the conflicts that ``arcwise merge`` left: one finding for each place, however many lines."""
+    lines: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for line, comment in raw.comments:
+        if match := _CONFLICT.fullmatch(comment):
+            lines.setdefault((match["place"], match["side"]), []).append((line, comment))
+    for (place, side), comments in lines.items():
+        row, _, column = place.partition(" ")
+        is_field = column in COLUMNS and any(row == known.id for known in raw.rows)
+        value = comments[0][1].partition(f"{side}=")[2]
+        shown = "it was removed" if not value else f"{value!r}" if len(comments) == 1 else "another version"
+        where = column.upper() if is_field else place
+        repair = Repair("keep mine", tuple(RemoveComment(comment[1:].strip()) for _, comment in comments))
+        report.add(
+            "merge-conflict",
+            comments[0][0],
+            f"{where}: unresolved merge conflict; {side}: {shown}",
+            row=row if is_field else None,
+            column=column if is_field else None,
+            repair=repair if raw.editable and side == "theirs" else None,
+        )
 
 
 def parallel_ids(raw: RawSentence) -> list[ParallelId]:

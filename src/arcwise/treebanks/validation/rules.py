@@ -160,6 +160,7 @@ _LEVELS = {
 }
 _ARCWISE_ONLY = {
     1: "no-sentence | a file that is not empty has at least one sentence",
+    2: "merge-conflict | a sentence has no unresolved conflict of arcwise merge | keep mine",
     3: "rare-label ! | a rare label is not one letter away from a frequent one | write that one",
 }
 

@@ -56,6 +56,7 @@ export class Api {
   differences(query) { return this.get("differences", query); }
   adjudicate(choice) { return this.post("adjudicate", choice); }
   validate(query) { return this.get("validate", query); }
+  doubts(query) { return this.get("doubts", query); }
 
   /** Call `heard` with each server-sent event; the browser reconnects by itself. `connected(true | false)` reports the connection. */
   listen(heard, connected) {

@@ -1,21 +1,31 @@
-// The Checks panel: findings of the whole file, grouped by rule; each opens in the editor.
+// The Checks panel: findings of the whole file by rule, errors first; suspicious annotations; each opens in the editor.
 
-import { button, el, show } from "./dom.js";
+import { button, el, percent, show } from "./dom.js";
 import { inWords } from "./edits.js";
 import { findingsOf } from "./picture.js";
 
+const PAGE = 100; // findings fetched at a time
+const OPEN = 5; // groups that are open from the start, if there are no more
+
+const counted = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
+
 export class Checks {
   constructor(box, state) {
-    Object.assign(this, { box, state, findings: [] });
+    Object.assign(this, { box, state, version: null, sign: "" });
+    state.on("changed", () => (this.version = null));
     this.start = button("Check the whole file", () => this.check(), { class: "main" });
     this.line = el("p", { class: "soft line", role: "status" });
     this.list = el("div", { class: "findings" });
     this.suspicious = button("Find suspicious annotations", () => this.#findSuspicious(), { title: "Words whose annotation is improbable for parsers trained on the other sentences" });
-    show(box, el("p", { class: "buttons" }, this.start, this.suspicious), this.line, this.list);
+    this.detection = el("p", { class: "soft line", role: "status" });
+    this.bar = el("progress", { max: 1, value: 0, hidden: true, "aria-label": "Progress of the search for suspicious annotations" });
+    this.words = el("div", { class: "suspicious" });
+    show(box, el("p", { class: "buttons" }, this.start, this.suspicious), this.detection, this.bar, this.words, this.line, this.list);
   }
 
   shown() {
-    if (!this.findings.length) this.check();
+    if (this.version === null) this.check();
+    this.detected();
   }
 
   focus() {
@@ -25,35 +35,99 @@ export class Checks {
   async #findSuspicious() {
     try {
       await this.state.api.post("doubts");
-      this.line.textContent = "Searching in the background; suspicious words get a ? below them.";
+      await this.detected();
     } catch (refusal) {
-      this.line.textContent = refusal.message;
+      this.detection.textContent = refusal.message;
     }
+  }
+
+  /** Show a progress event of the search for suspicious annotations. */
+  progress(event) {
+    if (event.state !== "training") return void this.detected();
+    this.suspicious.disabled = true;
+    this.bar.hidden = false;
+    this.bar.value = event.done ?? 0;
+    this.detection.textContent = `Searching for suspicious annotations: ${event.told} …`;
+  }
+
+  /** Show what the search for suspicious annotations found, or how far it is. */
+  async detected() {
+    let answer;
+    try {
+      answer = await this.state.api.doubts({ from: 0, count: PAGE });
+    } catch (refusal) {
+      this.detection.textContent = refusal.message;
+      return;
+    }
+    if (answer.state === "running") return void this.progress({ state: "training", done: answer.progress, told: answer.told });
+    this.suspicious.disabled = false;
+    this.bar.hidden = true;
+    const ended = { failed: `The search for suspicious annotations failed: ${answer.told}.`, cancelled: "The search for suspicious annotations was stopped." }[answer.state];
+    this.detection.textContent = ended ?? (answer.searched ? `${counted(answer.total, "suspicious annotation")} found.` : "");
+    const group = this.#group("suspicious annotations", answer.total, "doubt", (from) => this.state.api.doubts({ from, count: PAGE }).then((page) => page.words), (word) => this.#doubt(word));
+    show(this.words, answer.total ? group : []);
+    if (answer.total) group.open = true;
+  }
+
+  #doubt(word) {
+    const suggested = word.instead ? `suggested: ${word.instead.label} of ${word.instead.head}, ${percent(word.instead.probability)}` : "";
+    return this.#item(word, `${word.label} of ${word.head}: ${word.probability === 0 ? "no other sentence has this label" : percent(word.probability)}`, suggested);
   }
 
   async check() {
     this.line.textContent = "Checking …";
     let answer;
     try {
-      answer = await this.state.api.validate({ from: 0, count: 1000 });
+      answer = await this.state.api.validate({ from: 0, count: 0 });
     } catch (refusal) {
       this.line.textContent = refusal.message;
       return;
     }
     if (answer.ready === false) return; // an event announces the end of the check
-    const total = answer.total;
-    this.findings = answer.findings;
-    this.line.textContent = total ? `${total} ${total === 1 ? "finding" : "findings"}.` : "No problems found.";
-    const rules = new Map();
-    for (const finding of this.findings) rules.set(finding.rule, [...(rules.get(finding.rule) ?? []), finding]);
-    show(this.list, [...rules].map(([rule, findings]) => el("details", { open: rules.size <= 5 ? true : null }, el("summary", {}, `${rule} (${findings.length})`),
-      el("ol", { class: "items" }, findings.slice(0, 200).map((finding) => el("li", {}, el("button", { type: "button", class: "item", onclick: () => this.open(finding) },
-        el("span", { class: "soft" }, `${finding.sentence + 1} ${finding.sent_id ?? ""}${finding.row ? `, word ${finding.row}` : ""}`), el("span", { class: "text" }, finding.message),
-        finding.repair ? el("small", {}, `fix: ${finding.repair.told ?? finding.repair.edits.map(inWords).join("; ")}`) : null)))))));
+    this.version = answer.version;
+    const sign = JSON.stringify(answer), unchanged = sign === this.sign;
+    this.sign = sign;
+    const warnings = answer.total - answer.errors;
+    this.line.textContent = answer.total ? `${counted(answer.errors, "error")}, ${counted(warnings, "warning")}.` : "No problems found.";
+    if (unchanged) return; // a new list would close what is open
+    const groups = answer.rules.map(({ rule, warning, count }) => this.#group(rule, count, warning ? "warning" : "error",
+      (from) => this.state.api.validate({ from, count: PAGE, rule }).then((page) => page.findings),
+      (finding) => this.#item(finding, finding.message, finding.repair ? `fix: ${finding.repair.told ?? finding.repair.edits.map(inWords).join("; ")}` : "")));
+    show(this.list, groups);
+    if (groups.length <= OPEN) for (const group of groups) group.open = true;
   }
 
-  async open(finding) {
-    await this.state.open(finding.sentence, finding.row);
+  /** A group of entries, which are fetched when it is opened, a page at a time. */
+  #group(name, count, kind, fetch, draw) {
+    const list = el("ol", { class: "items" });
+    let shown = 0, asked = false;
+    const more = button("Show more", () => load(), { class: "more", hidden: true });
+    const load = async () => {
+      if (asked) return;
+      asked = true;
+      try {
+        const entries = await fetch(shown);
+        shown += entries.length;
+        list.append(...entries.map((entry) => el("li", {}, draw(entry))));
+        more.hidden = !entries.length || shown >= count;
+        if (!entries.length && shown < count) list.append(el("li", { class: "soft" }, `The other ${count - shown} are listed when these are fixed.`));
+      } catch (refusal) {
+        list.append(el("li", { class: "bad" }, refusal.message));
+      }
+      asked = false;
+    };
+    return el("details", { class: kind, ontoggle: (event) => event.target.open && !shown && load() },
+      el("summary", {}, el("span", { class: `badge ${kind}` }, kind === "doubt" ? "?" : kind), ` ${name} (${count})`), list, more);
+  }
+
+  #item(entry, text, note) {
+    return el("button", { type: "button", class: "item", onclick: () => this.open(entry) },
+      el("span", { class: "soft" }, `${entry.sentence + 1} ${entry.sent_id ?? ""}${entry.row ? `, word ${entry.row}` : ""}`), el("span", { class: "text" }, text),
+      note ? el("small", {}, note) : null);
+  }
+
+  async open(entry) {
+    await this.state.open(entry.sentence, entry.row);
     document.getElementById("tree").focus();
   }
 }

@@ -189,7 +189,8 @@ export class Page {
       state.document.saved = true;
       state.emit("document");
     } else if (event.kind === "progress") {
-      if (event.work === "train" || !event.work) this.views.training.progress(event);
+      if (event.work === "doubts") this.views.checks.progress(event);
+      else this.views.training.progress(event);
     } else if (event.kind === "trained") {
       this.views.training.refresh();
       tell("Training finished; suggestions updated.", "good");
@@ -197,8 +198,10 @@ export class Page {
       state.load();
       state.refresh(null);
       state.emit("trained");
-    } else if (event.kind === "doubts") state.refresh(null);
-    else if (event.kind === "checked") this.state.view.side === "checks" && this.views.checks.check();
+    } else if (event.kind === "doubts") {
+      state.refresh(null);
+      this.views.checks.detected();
+    } else if (event.kind === "checked") this.state.view.side === "checks" && this.views.checks.check();
     else if (event.kind === "failed") {
       this.views.training.refresh();
       tell(event.told ?? event.error ?? "Training failed.", "bad");

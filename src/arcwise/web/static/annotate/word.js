@@ -2,7 +2,7 @@
 
 import { button, el, percent, show } from "./dom.js";
 import { focusTree } from "./popups.js";
-import { inWords, labelDecided } from "./edits.js";
+import { depsOf, inWords, labelDecided, setField } from "./edits.js";
 import { STATE_NAMES, findingsOf, noteRow } from "./picture.js";
 
 const MOST = 3; // findings shown at once
@@ -104,7 +104,8 @@ export class WordPanel {
     const here = (entry) => !entry.row || entry.row === row?.id;
     const all = findingsOf(sentence), shown = all.filter(here).sort((a, b) => (a.row ? 0 : 1) - (b.row ? 0 : 1)), elsewhere = all.length - shown.length;
     const line = (entry) => el("li", { class: "finding" }, el("b", {}, "! "), entry.message, el("small", {}, ` ${entry.rule}`),
-      entry.repair ? button(`. ${entry.repair.told}`, () => this.page.repair(entry), { class: "repair", title: entry.repair.edits.map(inWords).join("; ") }) : null);
+      entry.repair ? button(`. ${entry.repair.told}`, () => this.page.repair(entry), { class: "repair", title: entry.repair.edits.map(inWords).join("; ") }) : null,
+      theirs(entry) ? button("take theirs", () => this.state.edit(theirs(entry), `${entry.row} ${entry.column.toUpperCase()} is theirs`), { class: "repair", title: theirs(entry).map(inWords).join("; ") }) : null);
     const lines = shown.slice(0, MOST).map(line);
     if (shown.length > MOST) lines.push(el("li", {}, el("details", {}, el("summary", {}, `${shown.length - MOST} more findings in this sentence`), el("ul", { class: "lines" }, shown.slice(MOST).map(line)))));
     const suspicious = sentence.doubts.filter((entry) => entry.row === row?.id).map((entry) => el("li", { class: "doubt-line" }, el("b", {}, "? "),
@@ -118,4 +119,13 @@ export class WordPanel {
     const more = elsewhere ? el("li", { class: "soft" }, `${elsewhere} more ${elsewhere === 1 ? "finding" : "findings"} at other words (press ! to go there)`) : null;
     return el("ul", { class: "lines" }, lines, suspicious, notes, differences, more);
   }
+}
+
+/** The edits that settle a merge conflict of a field in favour of the other side; null for any other finding. */
+function theirs(finding) {
+  if (finding.rule !== "merge-conflict" || !finding.row || !finding.repair) return null;
+  const value = /^conflict\s*=\s*\S+ \S+ theirs=(.*)$/su.exec(finding.repair.edits[0].text)?.[1];
+  if (value === undefined) return null;
+  const set = finding.column === "deps" ? { kind: "set-deps", row: finding.row, deps: depsOf(value) } : setField(finding.row, finding.column, value || "_");
+  return [set, ...finding.repair.edits];
 }
