@@ -9,7 +9,7 @@ import pytest
 from annotation.decided import open_sentence, scored_parser, sentence_of
 from arcwise.annotation.assistant import Assistant
 from arcwise.annotation.gains import expected_repairs
-from arcwise.annotation.states import ArcDecisions
+from arcwise.annotation.states import ArcDecisions, first_unfinished
 from arcwise.annotation.worklist import FAR_REACHING, Worklist
 from arcwise.errors import OptionError
 from arcwise.parsing.scored import Decoding, ScoredParser
@@ -73,8 +73,10 @@ def test_worklists_by_their_definition(assistant, treebank, by):
     items = complete(Worklist(treebank.__getitem__, len(treebank), assistant, by=by))
     right = {s: own for s, own in expected(assistant, treebank, by).items() if own[0] > 1e-5}
     assert 5 < len(right) < len(treebank)  # of one sentence the decisions leave one tree
-    assert [item.number for item in items] == sorted(right, key=lambda s: (-right[s][0], s))
-    for item in items:
+    (certain,) = [item for item in items if item.number not in right]
+    assert (items[-1], certain.value) == (certain, 0.0)  # unfinished, so it is listed: last
+    assert [item.number for item in items[:-1]] == sorted(right, key=lambda s: (-right[s][0], s))
+    for item in items[:-1]:
         assert item.value == pytest.approx(right[item.number][0], abs=1e-6)
         assert item.word == right[item.number][1]
 
@@ -113,8 +115,29 @@ def test_sentences_with_nothing_to_do_are_not_listed(assistant):
     whole = small_treebank()
     for by in ("entropy", "least-sure", "gain"):
         assert complete(Worklist(whole.__getitem__, len(whole), assistant, by=by)) == []
-    blank = Treebank.from_sentences([sentence_of_open(own) for own in whole])
-    assert complete(Worklist(blank.__getitem__, len(blank), assistant, by="disagreement")) == []
+
+
+@pytest.mark.parametrize("by", ["entropy", "least-sure", "gain", "repairs", "disagreement"])
+def test_every_unfinished_sentence_is_in_every_list(assistant, by):
+    """One word, whose head is certain; all heads but one label missing; a UPOS missing; nothing annotated."""
+    row = "{}\t{}\t_\t{}\t_\t_\t{}\t{}\t_\t_\n"
+    one_word = row.format(1, "Hi", "INTJ", "_", "_")
+    no_label = row.format(1, "Birds", "NOUN", 2, "_") + row.format(2, "sing", "VERB", 0, "root")
+    no_tag = row.format(1, "Birds", "NOUN", 2, "nsubj") + row.format(2, "sing", "_", 0, "root")
+    blank = row.format(1, "Birds", "_", "_", "_") + row.format(2, "sing", "_", "_", "_")
+    done = no_tag.replace("sing\t_\t_", "sing\t_\tVERB")
+    treebank = Treebank.from_string("\n".join([one_word, no_label, no_tag, blank, done, ""]))
+
+    def listed(**options):
+        worklist = Worklist(treebank.__getitem__, len(treebank), assistant, by=by, **options)
+        return {item.number: item.word for item in complete(worklist)}
+
+    finished = {4} if by == "disagreement" else set()  # what is annotated is what it is about
+    tags = listed(unfinished=lambda sentence: first_unfinished(sentence, tags=True))
+    assert tags.keys() - finished == {0, 1, 2, 3}
+    assert tags[0] == 1
+    assert finished or tags[1] == 1
+    assert listed().keys() - finished - {2} == {0, 1, 3}
 
 
 def test_what_is_scored_can_be_used_before_the_rest_is(assistant, treebank):
@@ -198,7 +221,7 @@ def test_the_thread_scores_everything_and_goes_on_with_edits(assistant, treebank
         wait_for(lambda: worklist.ready)
     finally:
         worklist.stop()
-    assert len(worklist.items()) == len(treebank) - 1
+    assert len(worklist.items()) == len(treebank)
 
 
 def test_stopping_does_not_wait_for_the_rest(assistant):

@@ -91,8 +91,11 @@ def test_worklists(thinking: Served, order: str) -> None:
         return found if found["ready"] else None
 
     found = until(ready)
-    values = [item["value"] for item in found["items"]]
+    values = [item["value"] or 0.0 for item in found["items"]]  # null: unfinished, but not ranked
     assert values == sorted(values, reverse=True)
+    states = thinking.get("/api/sentences").json()["items"]
+    unfinished = {item["number"] for item in states if item["decided"] < item["words"]}
+    assert unfinished <= {item["number"] for item in found["items"]}
     assert found["total"] == len(values)
     if order != "disagreement":
         assert {item["number"] for item in found["items"]} == {0, 2}  # the second is decided

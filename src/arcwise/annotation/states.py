@@ -99,6 +99,12 @@ def word_states(sentence: Sentence, *, tags: bool) -> list[FieldState]:
     ]
 
 
+def first_unfinished(sentence: Sentence, *, tags: bool) -> int | None:
+    """The first word (1..n) of a sentence that is not annotated yet (``word_states``); None if all are."""
+    states = enumerate(word_states(sentence, tags=tags), 1)
+    return next((word for word, state in states if state != "decided"), None)
+
+
 @dataclass(frozen=True)
 class ArcDecisions:
     """The decided heads and labels of one sentence.

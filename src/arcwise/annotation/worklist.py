@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from threading import Condition, Thread
 from typing import Any, Literal, get_args
@@ -15,7 +16,7 @@ from arcwise.annotation.assistant import Assistant, sentence_gains
 from arcwise.annotation.gains import expected_repairs
 from arcwise.annotation.long_suggestions import is_long
 from arcwise.annotation.scored_sentence import Posterior, tagged_input
-from arcwise.annotation.states import ArcDecisions, consistent, only_decided
+from arcwise.annotation.states import ArcDecisions, consistent, first_unfinished, only_decided
 from arcwise.errors import ArcwiseError, OptionError
 from arcwise.inference.arc_matrices import Floats
 from arcwise.parsing.parser import ParseOptions
@@ -25,7 +26,7 @@ from arcwise.treebanks import Sentence
 Value = tuple[float, int | None]
 """The score of a sentence, and the word to look at first (1..n; None: the whole sentence)."""
 NOTHING: Value = (0.0, None)
-"""The sentence needs no work."""
+"""No word of the sentence can be ranked; it is listed last if it is unfinished."""
 _NEARLY_SURE = 1e-6
 _LEAST = 0.005  # coarser than for one sentence: worklists score every sentence of the file
 FAR_REACHING = 5
@@ -165,7 +166,7 @@ class Item:
 
     number: int
     value: float
-    """The score; higher comes first."""
+    """The score; higher comes first. 0 for an unfinished sentence that the order cannot rank."""
     word: int | None
     """The word to look at first (1..n); None for the whole sentence."""
 
@@ -173,11 +174,16 @@ class Item:
 class Worklist:
     """Sentences ranked by the value of annotating them. ``items`` has those scored so far.
 
+    Every unfinished sentence is listed. Those that the order cannot rank come last: a sentence of one word,
+    one that lacks only labels or tags, and under ``disagreement`` one without annotation.
+
     sentence: returns the current sentence of a number 0..count-1; called from another thread after ``start``.
     by: ``entropy`` (of the tree), ``least-sure`` (uncertainty of the least certain word), ``gain`` (expected
         information gain of the best answer), ``repairs`` (expected number of errors repaired by a review,
         favouring words that repair others), ``disagreement`` (improbability of the annotation), ``search``
         (hits, in file order).
+    unfinished: returns the first word of a sentence that is not annotated, or None; by default, a word is
+        annotated if its head and its label are.
 
     >>> from arcwise.treebanks import Treebank
     >>> words = Treebank.from_string("1\\tHi\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n" * 3)
@@ -195,6 +201,7 @@ class Worklist:
         *,
         by: By,
         hits: Callable[[Sentence], int | None] | None = None,
+        unfinished: Callable[[Sentence], int | None] | None = None,
     ) -> None:
         """``hits`` (for ``search``): returns the first word (1..n) of a hit, or None."""
         if by not in get_args(By):
@@ -205,7 +212,9 @@ class Worklist:
             raise OptionError("by", f"found {by!r}, which needs a parser with probabilities")
         self.by = by
         self._sentence, self._assistant, self._hits = sentence, assistant, hits
-        self._values: dict[int, Value] = {}
+        self._unfinished = unfinished or partial(first_unfinished, tags=False)
+        # None: the sentence needs no work.
+        self._values: dict[int, Value | None] = {}
         self._waiting: OrderedDict[int, None] = OrderedDict.fromkeys(range(count))
         self._count = count
         self._signal = Condition()
@@ -228,9 +237,7 @@ class Worklist:
         """The sentences scored so far, best first, without those that need no work."""
         with self._signal:
             if self._ordered is None:
-                items = [
-                    Item(s, value, word) for s, (value, word) in self._values.items() if value > NOTHING[0]
-                ]
+                items = [Item(s, *value) for s, value in self._values.items() if value is not None]
                 self._ordered = sorted(items, key=lambda item: (-item.value, item.number))
             return list(self._ordered)
 
@@ -298,16 +305,16 @@ class Worklist:
                         1.0
                     )  # with a timeout, since ``stop`` clears the thread without the lock
 
-    def _valued(self, numbers: Sequence[int]) -> dict[int, Value]:
-        """The values of sentences; ``NOTHING`` for one that cannot be read or parsed."""
+    def _valued(self, numbers: Sequence[int]) -> dict[int, Value | None]:
+        """The values of sentences; None for one that needs no work or cannot be read."""
         sentences: dict[int, Sentence] = {}
-        values: dict[int, Value] = {}
+        values: dict[int, Value | None] = {}
         for s in numbers:
             try:
                 sentences[s] = self._sentence(s)
             except (ArcwiseError, IndexError):
                 # A sentence may be gone or broken by now; the worklist just leaves it out.
-                values[s] = NOTHING
+                values[s] = None
         try:
             return values | dict(zip(sentences, self._values_of(list(sentences.values())), strict=True))
         except ArcwiseError:  # one broken sentence fails its whole batch: score them one by one
@@ -315,17 +322,25 @@ class Worklist:
                 try:
                     values[s] = self._values_of([sentence])[0]
                 except ArcwiseError:
-                    values[s] = NOTHING
+                    values[s] = self._listed(NOTHING, sentence)
             return values
 
-    def _values_of(self, sentences: list[Sentence]) -> list[Value]:
+    def _values_of(self, sentences: list[Sentence]) -> list[Value | None]:
         if not sentences:
             return []
         if self._hits is not None and self.by == "search":
             words = [self._hits(sentence) for sentence in sentences]
-            return [NOTHING if word is None else (1.0, word) for word in words]
+            return [None if word is None else (1.0, word) for word in words]
         assert self._assistant is not None
-        # A sentence of thousands of words would take gigabytes; it is not ranked.
+        # A sentence of thousands of words would take gigabytes; it has no value of its own.
         short = [sentence for sentence in sentences if not is_long(sentence)]
         values = iter(_ORDERS[self.by](self._assistant, short) if short else ())
-        return [NOTHING if is_long(sentence) else next(values) for sentence in sentences]
+        ranked = [NOTHING if is_long(sentence) else next(values) for sentence in sentences]
+        return [self._listed(value, own) for value, own in zip(ranked, sentences, strict=True)]
+
+    def _listed(self, value: Value, sentence: Sentence) -> Value | None:
+        """A value as the list has it: 0 for an unfinished sentence without one, None for a finished one."""
+        if value[0] > NOTHING[0]:
+            return value
+        word = self._unfinished(sentence)
+        return None if word is None else (0.0, word)

@@ -88,6 +88,7 @@ class Checks:
         self._seen = document.version
         """The document version of the counts."""
         self._inventory, self._is_fresh = Inventory(), False
+        self._had_tags: bool | None = None
         self._whole = FileFindings()
         self._checking = False
         self._job: BackgroundJob | None = None
@@ -155,7 +156,13 @@ class Checks:
     def has_tags(self) -> bool:
         """Whether some word of the file has a UPOS; a word then needs one to count as annotated."""
         with self._lock:
-            return any(count > 0 and upos != "_" for (_, upos, _), count in self._counts.arcs.items())
+            found = any(count > 0 and upos != "_" for (_, upos, _), count in self._counts.arcs.items())
+            if found or self._next >= len(self._document):
+                return found
+        if self._had_tags is None:  # not counted yet: looked up once, usually in the first batch
+            batches = (treebank for _, treebank in self._document.batches())
+            self._had_tags = any(tag != "_" for treebank in batches for tag in treebank.column("upos"))
+        return self._had_tags
 
     def of(self, sentence: Sentence) -> list[Json]:
         """The findings of a sentence."""

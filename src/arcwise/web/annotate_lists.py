@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, get_args
 
@@ -29,14 +29,18 @@ KEPT = 8
 class Worklists:
     """The worklists of a document."""
 
-    def __init__(self, document: AnnotationDocument, background: Background) -> None:
-        self._document, self._background = document, background
+    def __init__(
+        self, document: AnnotationDocument, background: Background, *, has_tags: Callable[[], bool]
+    ) -> None:
+        """``has_tags``: whether a word needs a UPOS to count as annotated."""
+        self._document, self._background, self._has_tags = document, background, has_tags
         self._lock = threading.Lock()
         self._lists: dict[str, Worklist] = {}
 
     def get(self, by: str, assistant: Assistant | None) -> Worklist:
         """The worklist of an order, created on first use; it may still be incomplete."""
         # Imported here: worklists need numpy and the parsers, which a server without a model never loads.
+        from arcwise.annotation.states import first_unfinished
         from arcwise.annotation.worklist import By, Worklist
 
         orders: tuple[By, ...] = tuple(order for order in get_args(By) if order != "search")
@@ -49,7 +53,11 @@ class Worklists:
             worklist = self._lists.get(by)
             if worklist is None:
                 worklist = self._lists[by] = Worklist(
-                    self._document.sentence, len(self._document), assistant, by=order
+                    self._document.sentence,
+                    len(self._document),
+                    assistant,
+                    by=order,
+                    unfinished=lambda sentence: first_unfinished(sentence, tags=self._has_tags()),
                 )
                 self._background.add(self._step)
         return worklist

@@ -66,7 +66,7 @@ class Session:
             document, self.background, lambda version: events.publish("checked", version=version)
         )
         self._searches = Searches(document)
-        self._lists = Worklists(document, self.background)
+        self._lists = Worklists(document, self.background, has_tags=lambda: self._checks.has_tags)
         self._comparison = comparison
         self.view = View(document, self._suggestions, self._checks, self._lists, self._searches, comparison)
         self._lookahead = Lookahead(document, self.view, self._suggestions)

@@ -52,7 +52,9 @@ class View:
             items = ranked.items()
             total, ready = len(items), ranked.ready
             chosen = [
-                (item.number, item.value, item.word) for item in items[first : first + min(count, MAX_COUNT)]
+                # A sentence that the order cannot rank has no value.
+                (item.number, item.value or None, item.word)
+                for item in items[first : first + min(count, MAX_COUNT)]
             ]
         elif query is not None:
             hits = self.searches.sentences(query)

@@ -184,7 +184,7 @@ export class Page {
     if (event.kind === "changed" && event.page !== state.api.page) {
       if (event.sentences !== undefined) state.document.sentences = event.sentences;
       state.refresh(event.renumbered || !event.numbers ? null : event.numbers);
-      state.load();
+      state.load().then(() => state.emit("counts"));
     } else if (event.kind === "saved") {
       state.document.saved = true;
       state.emit("document");

@@ -98,6 +98,7 @@ export class Search {
       tell(`${answer.sentences ?? ""} sentences changed. Undo reverts all of them.`, "good");
       await this.state.load();
       await this.state.refresh(null);
+      this.state.emit("counts");
       show(this.list);
       this.line.textContent = "Done.";
     } catch (refusal) {

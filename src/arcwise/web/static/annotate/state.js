@@ -285,6 +285,7 @@ export class State extends EventTarget {
     this.keep(sentence);
     Object.assign(this.document, { saved: false, can_undo: true, can_redo: false });
     this.connection(true);
+    if (!this.document.needs_upos && step.drawn.some((edit) => edit.column === "upos")) this.load().then(() => this.emit("counts")); // the first tag of the file
     if (step.number === this.number) {
       if (!this.row()) this.selected = this.words[0]?.id ?? null;
       this.emit("sentence");
@@ -352,7 +353,9 @@ export class State extends EventTarget {
     this.document.saved = false;
     const keep = answer.number === this.number ? this.selected : null;
     await this.open(answer.number, keep);
-    this.load();
+    this.emit("changed", { number: answer.number, told: answer.told });
+    await this.load();
+    this.emit("counts"); // a mass edit that was undone has other sentences, too
     return answer;
   }
 

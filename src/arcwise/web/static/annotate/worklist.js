@@ -5,9 +5,9 @@ import { button, el, percent, show } from "./dom.js";
 const ORDERS = [
   ["", "file order", ""],
   ["entropy", "least certain trees first", "entropy of the tree, in nats"],
-  ["least-sure", "least certain word first", "uncertainty of the least certain word"],
+  ["least-sure", "least certain word first", "probability of the least certain head"],
   ["gain", "largest expected gain first", "expected information gain, in nats"],
-  ["disagreement", "parser disagrees with the annotation", "improbability of the annotation"],
+  ["disagreement", "parser disagrees with the annotation", "probability of the least probable annotated arc"],
 ];
 const PAGE = 100;
 
@@ -21,13 +21,16 @@ export class Worklist {
     show(box, el("label", { for: "worklist-by" }, "Order"), this.choice, this.line, this.list, this.more);
     state.on("opened", () => this.#mark());
     state.on("changed", (step) => this.#changed(step.number));
+    state.on("counts", () => this.#recount());
     state.on("trained", () => this.by && this.refresh());
     state.on("document", () => this.#counted());
   }
 
   /** Reload after sentences were added or removed. */
   #counted() {
-    const count = this.state.document.sentences;
+    const count = this.state.document.sentences, meaning = this.state.doneMeans;
+    if (this.meaning !== undefined && this.meaning !== meaning) this.state.emit("counts");
+    this.meaning = meaning;
     if (this.count === undefined || this.count === count) return;
     this.items = [];
     if (!this.box.hidden) this.refresh();
@@ -76,14 +79,16 @@ export class Worklist {
   }
 
   #value(item) {
-    if (item.value === null || item.value === undefined) return item.open === 0 && item.decided === item.words ? "✓" : `${item.decided}/${item.words}`;
-    return this.by === "least-sure" ? percent(item.value) : Number(item.value).toFixed(this.by === "disagreement" ? 0 : 2);
+    if (item.decided === item.words && this.by !== "disagreement") return "✓";
+    if (item.value === null || item.value === undefined) return `${item.decided}/${item.words}`;
+    return ["least-sure", "disagreement"].includes(this.by) ? percent(1 - item.value) : Number(item.value).toFixed(2); // their values are 1 − p
   }
 
   draw() {
     const meaning = ORDERS.find(([value]) => value === this.by)[2];
     const computing = this.ready ? "" : "computing …; ";
-    this.line.textContent = `${computing}${this.total} ${this.total === 1 ? "sentence" : "sentences"}; numbers: ${meaning || "annotated words"}`;
+    const annotated = `annotated words (${this.state.doneMeans})`;
+    this.line.textContent = `${computing}${this.total} ${this.total === 1 ? "sentence" : "sentences"}; numbers: ${meaning ? `${meaning}, or ${annotated}` : annotated}`;
     show(this.list, this.items.map((item) => el("li", { "data-number": item.number },
       el("button", { type: "button", class: "item", onclick: () => this.state.open(item.number, item.word) },
         el("span", { class: "value" }, this.#value(item)),
@@ -103,8 +108,24 @@ export class Worklist {
     const item = this.items.find((candidate) => candidate.number === number), sentence = this.state.sentences.get(number);
     if (!item || !sentence) return;
     const words = sentence.rows.filter((row) => row.kind === "word");
-    Object.assign(item, { words: words.length, decided: words.filter((row) => row.state === "decided").length, open: words.filter((row) => row.state === "open").length });
-    const value = this.list.querySelector(`[data-number="${number}"] .value`);
-    if (value && !this.by) value.textContent = this.#value(item);
+    this.#count(item, { words: words.length, decided: words.filter((row) => this.state.isDone(row)).length });
+  }
+
+  #count(item, counts) {
+    Object.assign(item, counts);
+    const value = this.list.querySelector(`[data-number="${item.number}"] .value`);
+    if (value) value.textContent = this.#value(item);
+  }
+
+  /** Fetch the counts again: several sentences may have changed, or what counts as annotated. The order stays. */
+  async #recount() {
+    if (this.by || !this.items.length || this.box.hidden) return void (this.by || (this.items = []));
+    try {
+      const answer = await this.state.api.sentences({ from: 0, count: this.items.length });
+      const counts = new Map(answer.items.map(({ number, words, decided }) => [number, { words, decided }]));
+      for (const item of this.items) if (counts.has(item.number)) this.#count(item, counts.get(item.number));
+    } catch {
+      // The counts are fetched again with the next list.
+    }
   }
 }
