@@ -102,11 +102,11 @@ def test_undoing_a_mass_edit_updates_every_count(open_page: OpenPage) -> None:
     tab = open_page(BIRDS + BIRDS.replace("= birds", "= again"))
     query = {"query": "upos=NOUN", "changes": "deprel=_", "apply": True}
     assert tab.process.post("/api/mass-edit", query).status == 200
-    shown = "(values) => [...document.querySelectorAll('#side-worklist .value')].map(v => v.textContent)"
-    tab.page.wait_for_function(f"{shown}.join() === values", arg="1/3,1/3")
+    shown = "[...document.querySelectorAll('#side-worklist .value')].map((v) => v.textContent).join()"
+    tab.page.wait_for_function(f"(values) => {shown} === values", arg="1/3,1/3")
     tab.page.wait_for_function("() => !document.querySelector('[data-action=undo]').disabled")
     tab.page.locator("[data-action=undo]").click()
-    tab.page.wait_for_function(f"{shown}.join() === values", arg="✓,✓")
+    tab.page.wait_for_function(f"(values) => {shown} === values", arg="✓,✓")
 
 
 def test_errors_are_listed_before_warnings_and_all_are_reachable(open_page: OpenPage) -> None:

@@ -37,7 +37,7 @@ export function labelWeights(thought, head) {
  * The values that match what was typed: an exact match, then prefixes, then substrings; within each, the more probable first, then the
  * more frequent.
  */
-export function completions(typed, values, weights = new Map(), most = 12) {
+export function completions(typed, values, weights = new Map()) {
   const lower = typed.toLowerCase();
   const rank = (value) => {
     const candidate = value.toLowerCase();
@@ -48,7 +48,6 @@ export function completions(typed, values, weights = new Map(), most = 12) {
     .map((value, k) => ({ value, k, weight: weights.get(value) ?? 0, rank: rank(value) }))
     .filter((match) => match.rank < 3)
     .sort((a, b) => a.rank - b.rank || b.weight - a.weight || a.k - b.k)
-    .slice(0, most)
     .map((match) => match.value);
 }
 

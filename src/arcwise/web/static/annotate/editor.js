@@ -331,6 +331,7 @@ export class Editor {
     if (!row) return;
     ask({
       at: this.spot(), title: `${column.toUpperCase()} of ${row.id} ${row.form}`, value: row[column] === "_" ? "" : row[column], hint,
+      values: column === "feats" ? inventory(this.state.document, column) : null,
       entered: (text) => this.field(row.id, column, text),
     });
   }

@@ -3,16 +3,15 @@
 
 import { button, el } from "./dom.js";
 import { dialog, popupOpen, typed } from "./popups.js";
+import { latinKey } from "./positions.js";
 
 const NAMED = { " ": "Space", Spacebar: "Space", Esc: "Escape", Del: "Delete" };
 
 /** A key as actions.js spells it: "Shift+N", "Ctrl+Z", "ArrowLeft", "?". Letters of other scripts count by their position on the keyboard. */
 function spell(event) {
-  let key = NAMED[event.key] ?? event.key;
+  let key = NAMED[event.key] ?? latinKey(event);
   const graph = event.getModifierState?.("AltGraph") ?? false;
   const command = (event.ctrlKey || event.metaKey) && !graph;
-  const letter = /^Key([A-Z])$/.exec(event.code ?? "");
-  if (key.length === 1 && letter && !/^[\x20-\x7e]$/.test(key)) key = letter[1].toLowerCase();
   const isLetter = /^[a-z]$/i.test(key);
   if (isLetter) key = key.toUpperCase();
   const shift = event.shiftKey && (isLetter || key.length > 1);

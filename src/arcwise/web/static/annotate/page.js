@@ -155,7 +155,7 @@ export class Page {
     const find = (title) => this.actions.find((action) => action.title === title);
     pick({
       at: { ...rectOf("tree"), bottom: rectOf("tree").top + 40 }, title: "Command",
-      find: (typed) => completions(typed, names, new Map(), names.length),
+      find: (typed) => completions(typed, names),
       note: (title) => (find(title)?.keys[0] ? written(find(title).keys[0]) : ""),
       picked: (title) => (find(title) ? find(title).run() : tell(`There is no command ${title}.`, "bad")),
     });

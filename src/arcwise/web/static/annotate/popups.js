@@ -1,6 +1,7 @@
 // Popups: a picker with completion, a text prompt, a menu, and modal dialogs.
 
 import { button, el, show } from "./dom.js";
+import { latinKey, readByPosition } from "./positions.js";
 
 const MARGIN = 8;
 let open = null;
@@ -26,7 +27,7 @@ export const popupOpen = () => open !== null;
 export function typed(event) {
   const input = open.box.querySelector("input");
   if (input && event.key.length === 1 && !event.ctrlKey && !event.metaKey) {
-    input.setRangeText(event.key, input.selectionStart, input.selectionEnd, "end");
+    input.setRangeText(input.getAttribute("role") === "combobox" ? latinKey(event) : event.key, input.selectionStart, input.selectionEnd, "end");
     input.dispatchEvent(new Event("input"));
   } else {
     const { key, code, ctrlKey, metaKey, shiftKey, altKey } = event;
@@ -100,6 +101,7 @@ export function pick({ at, title, typed = "", find, note = () => "", picked, hin
     event.preventDefault();
     event.stopPropagation();
   });
+  readByPosition(input, () => find(""));
   popup(at, { class: "picker", role: "dialog", "aria-label": title }, null,
     el("label", {}, title, input), list, hint && el("p", { class: "soft" }, hint));
   draw();
@@ -108,9 +110,10 @@ export function pick({ at, title, typed = "", find, note = () => "", picked, hin
 
 /**
  * Prompt for one line of text. `entered(text)` is called with it; `choices`: further buttons, {text, run(typed)}. `hint`: a line below the
- * field, or a function of what is typed; `error`: why the last answer was rejected.
+ * field, or a function of what is typed; `error`: why the last answer was rejected. `values`: the values of a column that is written in Latin letters;
+ * keys are then read by their position.
  */
-export function ask({ at, title, value = "", hint = "", error = "", entered, choices = [], caret = null }) {
+export function ask({ at, title, value = "", hint = "", error = "", entered, choices = [], caret = null, values = null }) {
   const input = el("input", { type: "text", "aria-label": title, autocomplete: "off", spellcheck: "false", size: Math.max(20, Math.min(60, value.length + 4)), dir: "auto" });
   input.value = value;
   const enter = () => {
@@ -139,6 +142,7 @@ export function ask({ at, title, value = "", hint = "", error = "", entered, cho
     line.textContent = typeof hint === "function" ? hint(input.value) : hint;
     line.hidden = !line.textContent;
   };
+  if (values) readByPosition(input, () => values);
   input.addEventListener("input", describe);
   describe();
   const box = popup(at, { class: "asker", role: "dialog", "aria-label": title }, null,

@@ -1,8 +1,11 @@
 // The sentence as a table of all rows (words, multiword tokens, empty nodes) and columns; each field is editable in place.
 
+import { inventory } from "./completion.js";
 import { el, show } from "./dom.js";
+import { latinKey, readByPosition } from "./positions.js";
 
 const COLUMNS = ["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"];
+const LATIN = ["upos", "feats", "head", "deprel"]; // columns that are written in Latin letters and digits in every language
 
 export class Table {
   constructor(box, state, editor) {
@@ -70,11 +73,12 @@ export class Table {
     const to = (dy, dx) => this.#go({ row: rows[clamp(y + dy, rows.length)].id, column: COLUMNS[clamp(x + dx, COLUMNS.length)] });
     const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -99], End: [0, 99] };
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const typed = LATIN.includes(this.at.column) ? latinKey(event) : event.key;
     if (event.key in moves) to(...moves[event.key]);
     else if (event.key === "Enter" || event.key === "F2") this.edit();
     else if (event.key === "Escape") document.getElementById("tree").focus();
     else if (event.key === "Delete") this.#enter("_");
-    else if (event.key.length === 1) this.edit(event.key);
+    else if (event.key.length === 1) this.edit(typed);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -88,6 +92,7 @@ export class Table {
     const input = el("input", { type: "text", dir: "auto", spellcheck: "false", autocomplete: "off", "aria-label": cell.getAttribute("aria-label") });
     input.value = typed ?? (before === "_" ? "" : before);
     this.editing = { ...this.at, before };
+    if (LATIN.includes(this.at.column)) readByPosition(input, () => inventory(this.state.document, this.editing?.column));
     const finish = (keep) => {
       if (!this.editing) return;
       this.editing = null;

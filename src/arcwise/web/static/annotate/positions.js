@@ -1,0 +1,35 @@
+// Keys by their position: on a keyboard of another script, the key labelled C types c where a label is typed.
+
+const PUNCTUATION = { Semicolon: [";", ":"], Minus: ["-", "_"] }; // what labels have besides letters and digits
+let otherScript = false; // whether the last letter came from a keyboard of another script
+
+/**
+ * The character of a key, as a Latin keyboard would type it, if the keyboard types another script; else what it types. Letters of other
+ * scripts and digits of any script count by their position; on such a keyboard, so does punctuation on the place of a letter.
+ */
+export function latinKey(event) {
+  const key = event.key, letter = /^Key([A-Z])$/u.exec(event.code ?? "")?.[1], ascii = /^[\x20-\x7e]$/u.test(key);
+  if ([...key].length !== 1) return key;
+  if (/^\p{Nd}$/u.test(key) && !ascii) return /^(?:Digit|Numpad)([0-9])$/u.exec(event.code ?? "")?.[1] ?? key;
+  if (letter) {
+    if (/\p{L}|\p{M}/u.test(key)) otherScript = !ascii;
+    if (ascii && (!otherScript || /[a-z]/iu.test(key))) return key;
+    return event.shiftKey ? letter : letter.toLowerCase();
+  }
+  return ascii ? key : (PUNCTUATION[event.code]?.[event.shiftKey ? 1 : 0] ?? key);
+}
+
+/**
+ * Make a field for labels or tags read keys by their position. `offered()` returns the values it offers: a character that one of them
+ * has is typed as it is, so that labels in another script can be typed, too.
+ */
+export function readByPosition(input, offered) {
+  input.addEventListener("keydown", (event) => {
+    if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const key = latinKey(event), typed = event.key.toLowerCase();
+    if (key === event.key || offered().some((value) => value.toLowerCase().includes(typed))) return;
+    event.preventDefault();
+    input.setRangeText(key, input.selectionStart, input.selectionEnd, "end");
+    input.dispatchEvent(new Event("input"));
+  });
+}
