@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("starlette", reason="needs starlette")
 
+from arcwise.web.address import file_socket, file_token, secret_path
 from arcwise.web.security import HEADERS, AccessPolicy, new_token
 from web.served import PORT, TOKEN, Served
 
@@ -100,6 +103,37 @@ def test_other_methods_are_refused(method: str) -> None:
 def test_tokens_are_long_and_never_the_same() -> None:
     assert len({new_token() for _ in range(100)}) == 100
     assert all(len(new_token()) == 32 for _ in range(10))
+
+
+def test_the_address_of_a_file_is_the_same_at_each_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    one, other = tmp_path / "a.conllu", tmp_path / "b.conllu"
+    token = file_token(one, 8000)
+    assert len(token) == 32
+    assert file_token(one, 8000) == token
+    assert len({token, file_token(other, 8000), file_token(one, 8001)}) == 3
+    assert secret_path().stat().st_mode & 0o777 == 0o600
+    with file_socket(one, None) as first:
+        port = first.getsockname()[1]
+        with file_socket(one, None) as second:  # taken: another one
+            assert second.getsockname()[1] != port
+    with file_socket(one, None) as again:
+        assert again.getsockname()[1] == port
+    secret_path().unlink()
+    assert file_token(one, 8000) != token  # another secret, another token
+
+
+def test_a_secret_that_others_can_read_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    file = tmp_path / "a.conllu"
+    assert file_token(file, 8000) == file_token(file, 8000)
+    secret_path().chmod(0o644)
+    assert file_token(file, 8000) != file_token(file, 8000)
+    monkeypatch.setenv("XDG_STATE_HOME", str(file / "is no folder"))
+    file.write_text("")
+    assert file_token(file, 8000) != file_token(file, 8000)
 
 
 # ---- through the application

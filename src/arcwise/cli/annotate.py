@@ -38,7 +38,14 @@ def run(
         help="Edit this file instead of FILE; created as a copy of FILE unless it exists.",
     ),
     new: bool = typer.Option(False, "--new", help="Create FILE, without sentences."),
-    port: int = typer.Option(0, help="Port on this machine; 0 picks a free one.", min=0, max=65535),
+    port: int | None = typer.Option(
+        None,
+        help="Port on this machine; 0 picks a free one. [default: the same one for FILE at each start, if "
+        "it is free]",
+        show_default=False,
+        min=0,
+        max=65535,
+    ),
     no_browser: bool = typer.Option(
         False, "--no-browser", help="Print the address without opening a browser."
     ),
@@ -47,19 +54,21 @@ def run(
 
     The command prints the address of the editor and opens it. Every edit goes to FILE.journal at once, and to
     FILE after two seconds without another edit; nothing is lost if the browser or this command is killed.
+    A page that is still open reconnects when you start the command again, and sends the edits made meanwhile.
     Ctrl-C saves and quits.
     """
-    from arcwise.web.server import listening_socket, require_web
+    from arcwise.web.server import require_web
 
     require_web()
     from arcwise.annotation.comparison import FileComparison
     from arcwise.models.registry import open_model
+    from arcwise.web.address import file_socket
     from arcwise.web.annotate_session import Session
     from arcwise.web.events import Events
 
     named_model = None if model is None else (model, open_model(model))
     with (
-        listening_socket(port) as listening,
+        file_socket(Path(output or file), port) as listening,
         contextlib.ExitStack() as created,
         _open_document(file, output, created, new=new) as document,
     ):
@@ -119,12 +128,14 @@ def _serve(session: Session, listening: object, *, browser: bool) -> None:
     import threading
     import webbrowser
 
+    from arcwise.web.address import file_token
     from arcwise.web.annotate_app import annotate_app
-    from arcwise.web.security import AccessPolicy, new_token
+    from arcwise.web.security import AccessPolicy
     from arcwise.web.server import serve
 
     assert isinstance(listening, socket.socket)
-    door = AccessPolicy(new_token(), listening.getsockname()[1])
+    port = listening.getsockname()[1]
+    door = AccessPolicy(file_token(session.path, port), port)
 
     def started() -> None:
         typer.echo(door.address)

@@ -6,6 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arcwise.annotation.document import AnnotationDocument, ChangedMeanwhile, DocumentChange
@@ -77,6 +78,11 @@ class Session:
         """Look for suspicious annotations after a training."""
         with contextlib.suppress(InputError):  # too few sentences, or already running
             self.detect_errors()
+
+    @property
+    def path(self) -> Path:
+        """The edited file."""
+        return self._document.path
 
     def start(self) -> None:
         """Start the background work."""

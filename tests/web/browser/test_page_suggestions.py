@@ -198,3 +198,34 @@ def test_nothing_that_was_kept_is_lost_when_the_server_is_killed(browser: Any, t
     assert written(path)[0][1] == "The"
     tab.page.close(run_before_unload=False)
     context.close()
+
+
+def test_a_page_sends_what_was_edited_while_the_server_was_down(browser: Any, tmp_path: Path) -> None:
+    from web.served import process
+
+    path = tmp_path / "a.conllu"
+    path.write_text(GARDEN + BIRDS, "utf-8")
+    context = browser.new_context()
+    with process(path) as first:
+        tab = Tab(context, first)
+        tab.press("3")
+        first.end(9)
+        tab.select("2")
+        tab.page.keyboard.press("3")
+        tab.select("5")
+        tab.page.keyboard.press("6")
+        tab.page.wait_for_function(
+            "() => document.getElementById('saved').textContent === 'Not connected, 2 waiting'"
+        )
+    with process(path) as second:
+        assert second.address == first.address
+        tab.page.set_default_timeout(20_000)
+        tab.settled()
+        tab.page.wait_for_function("() => own.state.connected")
+        assert [second.sentence(0)["rows"][k]["head"] for k in (0, 1, 4)] == ["3", "3", "6"]
+        second.set(1, "1", lemma="bird")  # events arrive again, too
+        tab.page.wait_for_function("() => own.state.document.can_undo")
+        tab.press("Shift+N")
+        tab.page.wait_for_function("() => own.state.row('1')?.lemma === 'bird'")
+        assert tab.errors == []
+    context.close()

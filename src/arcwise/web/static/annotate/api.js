@@ -9,6 +9,8 @@ class RequestError extends Error {
   }
 }
 
+const AGAIN = 2000; // milliseconds until the page listens again after a refusal
+
 export class Api {
   /** `token`: from the address of the page; `page`: a name of this window, by which it recognises its own changes among the events. */
   constructor(token, page) {
@@ -58,11 +60,17 @@ export class Api {
   validate(query) { return this.get("validate", query); }
   doubts(query) { return this.get("doubts", query); }
 
-  /** Call `heard` with each server-sent event; the browser reconnects by itself. `connected(true | false)` reports the connection. */
+  /**
+   * Call `heard` with each server-sent event; `connected(true | false)` reports the connection. The browser reconnects by itself, unless
+   * the server refused it (restarted at another address, say): then this tries again.
+   */
   listen(heard, connected) {
     const source = new EventSource(`/api/events?token=${encodeURIComponent(this.token)}`);
     source.onopen = () => connected(true);
-    source.onerror = () => connected(false);
+    source.onerror = () => {
+      connected(false);
+      if (source.readyState === EventSource.CLOSED) setTimeout(() => this.listen(heard, connected), AGAIN);
+    };
     source.onmessage = (message) => {
       let event;
       try {
@@ -72,6 +80,5 @@ export class Api {
       }
       heard(event);
     };
-    return source;
   }
 }

@@ -82,6 +82,11 @@ export function clashesOf(step, present) {
   });
 }
 
+/** Whether two versions of a sentence have other rows: words were split or joined, so that an ID may name another word. */
+export function rowsDiffer(before, present) {
+  return before.rows.length !== present.rows.length || before.rows.some((row, k) => row.id !== present.rows[k].id);
+}
+
 /** Which suggestions changed with a step, and why: {told, changed: Map row → explanation}. */
 export function reasons(step, after) {
   const changed = new Map();

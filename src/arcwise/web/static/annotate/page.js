@@ -20,7 +20,19 @@ export class Page {
     });
     state.on("conflict", (conflict) => this.conflict(conflict));
     state.on("elsewhere", (number) => tell(`Sentence ${number + 1} was changed in another window.`));
-    state.on("connection", () => (state.connected ? tell("Reconnected.", "good") : tell("The server is not responding. Your changes are kept here and sent when it is back; if you restarted it, open its new address.", "bad")));
+    state.on("connection", () => this.#connection());
+  }
+
+  /** Report a lost or restored connection; a restarted server may have another state. */
+  async #connection() {
+    if (!this.state.connected) return void tell("The server is not responding. Your changes are kept in this window and sent when it is back: start it again with the same command.", "bad");
+    tell("Reconnected.", "good");
+    try {
+      await this.state.load();
+      await this.state.refresh(null);
+    } catch {
+      // The connection is gone again, which is reported by itself.
+    }
   }
 
   async open(number, row = undefined) {

@@ -2,7 +2,7 @@
 // A change is drawn at once: the page shows the server's last answer with the pending changes applied on top.
 
 import { LabelGuesses } from "./completion.js";
-import { clashesOf, edited, isDone, reasons } from "./edits.js";
+import { clashesOf, edited, isDone, reasons, rowsDiffer } from "./edits.js";
 import { Lookahead } from "./lookahead.js";
 
 const KEPT = ["zoom", "vertical", "enhanced", "table", "threshold", "theme", "side"];
@@ -302,9 +302,14 @@ export class State extends EventTarget {
     }
     if (refusal.status === 409) {
       const present = refusal.body?.sentence ?? (refusal.body?.rows ? refusal.body : await this.api.sentence(step.number));
-      const clashes = clashesOf(step, present);
+      const clashes = clashesOf(step, present), moved = rowsDiffer(step.before, present);
       this.keep(present);
       this.emit("sentence");
+      if (moved) { // split or joined elsewhere, or this very edit was made and its answer lost: its row may be another word now
+        this.waiting.shift();
+        this.emit("refused", { step, refusal: { message: "the words of the sentence have changed; check whether the edit is still needed" } });
+        return true;
+      }
       if (clashes.length && !step.insists) {
         this.busy = false;
         this.emit("conflict", { step, clashes });
