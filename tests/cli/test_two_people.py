@@ -147,6 +147,8 @@ def test_merge_refuses_two_outputs_and_an_input_as_output(here: Path, capsys: Ou
     arguments = ["merge", "base.conllu", "mine.conllu", "theirs.conllu"]
     assert run([*arguments, "--git", "-o", "out.conllu"]) == 2
     assert "--git: cannot be combined with --output out.conllu" in capsys.readouterr().err
+    assert run([*arguments, "fourth.conllu"]) == 2
+    assert "found a fourth file fourth.conllu" in capsys.readouterr().err
     assert run([*arguments, "-o", "mine.conllu"]) == 2
     assert "is an input too, expected a different output file" in capsys.readouterr().err
     assert not Path("out.conllu").exists()
@@ -217,7 +219,7 @@ def test_git_is_told_of_conflicts(repository: Path) -> None:
     mine, theirs = BIRDS.replace("3\tnsubj", "3\tobj"), BIRDS.replace("3\tnsubj", "3\tdep")
     two_branches(BIRDS + CONTRACTION, mine + CONTRACTION, theirs + CONTRACTION.replace("obl", "x"))
     said = git("merge", "--no-edit", "theirs", status=1)
-    assert "birds: word 2 DEPREL: mine obj, theirs dep, base nsubj" in said
+    assert "t.conllu: birds: word 2 DEPREL: mine obj, theirs dep, base nsubj" in said
     assert "CONFLICT (content): Merge conflict in t.conllu" in said
     assert git("status", "--porcelain").startswith("UU t.conllu")
     merged = Treebank.read("t.conllu")
@@ -244,6 +246,8 @@ def test_git_with_a_broken_file_keeps_mine_and_does_not_call_it_merged(repositor
     mine, theirs = BIRDS.replace("3\tnsubj", "3\tobj"), BIRDS.replace("sing\tsing", "sing sing")
     two_branches(BIRDS, mine, theirs)
     said = git("merge", "--no-edit", "theirs", status=1)
+    assert "t.conllu (theirs):" in said
     assert "found 9 columns, expected 10" in said
+    assert ".merge_file" not in said
     assert Path("t.conllu").read_text() == mine
     assert git("status", "--porcelain").startswith("UU t.conllu")

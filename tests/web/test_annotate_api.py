@@ -300,6 +300,12 @@ def test_the_end_does_not_wait_for_validation(file: Path, monkeypatch: pytest.Mo
         assert served.get("/api/validate").json()["ready"] is False
 
 
+def test_a_search_without_hits_says_which_value_does_not_occur(served: Served) -> None:
+    found = served.post("/api/search", {"query": "upos=Verb"}).json()
+    assert (found["total"], found["hints"]) == (0, ["upos=Verb does not occur, VERB does"])
+    assert served.post("/api/search", {"query": "upos=VERB"}).json()["hints"] == []
+
+
 def test_search(served: Served) -> None:
     found = served.post("/api/search", {"query": "upos=VERB > nsubj"}).json()
     assert (found["total"], found["sentences"]) == (2, 2)

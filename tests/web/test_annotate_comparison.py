@@ -145,3 +145,14 @@ def test_without_another_file(served: Served) -> None:
         served.post("/api/adjudicate", {"sentence": 0, "row": "1", "column": "head", "choice": "a"}).status
         == 400
     )
+
+
+def test_a_file_with_a_broken_tree_can_be_compared_with(file: Path, tmp_path: Path) -> None:
+    """As ``arcwise diff`` does: somebody may be fixing just this."""
+    from arcwise.cli.main import run
+
+    other = tmp_path / "cycle.conllu"
+    other.write_text(ROWS.replace("3\tnsubj\t", "1\tnsubj\t"), "utf-8")
+    assert run(["diff", str(file), str(other)]) == 1
+    with serving(open_session(file, beside=other)) as served:
+        assert served.sentence(0)["beside"]["rows"] == {"2": {"head": ["3", "1"]}}

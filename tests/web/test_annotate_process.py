@@ -198,9 +198,18 @@ def test_a_broken_file(tmp_path: Path, data: bytes, capsys: Output) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["broken.conllu"]
 
 
+def test_plain_text_is_called_plain_text(tmp_path: Path, capsys: Output) -> None:
+    raw = tmp_path / "raw.txt"
+    raw.write_text("Some text.\n" * 40)
+    said = refused([str(raw)], capsys)
+    assert "raw.txt: is plain text, expected CoNLL-U; create a file with 'arcwise annotate" in said
+    raw.write_text("1\ta\n2\tb\n\n")  # not CoNLL-U either: the first problem, not the last
+    assert "raw.txt:1: found 2 columns" in refused([str(raw)], capsys)
+
+
 def test_no_such_file_and_new_ones(tmp_path: Path, capsys: Output) -> None:
     file = tmp_path / "new.conllu"
-    assert "no such file" in refused([str(file)], capsys)
+    assert "new.conllu: no such file; to create it, add --new" in refused([str(file)], capsys)
     with process(file, "--new") as server:
         assert server.get("/api/document").json()["sentences"] == 0
         assert server.get("/api/sentences").json() == {"items": [], "total": 0, "ready": True}

@@ -12,12 +12,13 @@ from arcwise.annotation.document import AnnotationDocument
 from arcwise.errors import InputError
 from arcwise.evaluation.agreement import agreement_of
 from arcwise.treebanks import COLUMNS as ROW
-from arcwise.treebanks import Sentence, Treebank
+from arcwise.treebanks import Sentence, Treebank, read_bytes
 from arcwise.treebanks.adjudication import Choice, field_from
 from arcwise.treebanks.blocks import SentenceBlock
 from arcwise.treebanks.differences import FieldDifference, SentenceDifference, SideBySide
 from arcwise.treebanks.edits import Edit, SetComment, SetField
-from arcwise.treebanks.files import PathLike
+from arcwise.treebanks.files import PathLike, refuse_other_encoding
+from arcwise.treebanks.problems import OF_TREES
 
 COMPARED = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps")
 """The compared columns; a difference in ``id`` is a row that one side lacks."""
@@ -62,8 +63,8 @@ class FileComparison:
 
     @classmethod
     def read(cls, document: AnnotationDocument, b: PathLike, *, a: PathLike | None = None) -> FileComparison:
-        """Read B, and A if the document is a copy of it."""
-        return cls(document, Treebank.read(b), name=Path(b).name, a=None if a is None else Treebank.read(a))
+        """Read B, and A if the document is a copy of it; as for ``arcwise diff``, trees may be broken."""
+        return cls(document, _read(b), name=Path(b).name, a=None if a is None else _read(a))
 
     def changed(self, *, renumbered: bool) -> None:
         """Update after a change of the document; ``renumbered``: sentence numbers have changed."""
@@ -173,6 +174,18 @@ class FileComparison:
             raise InputError(f"choice: file {side} does not have this sentence; choose another value")
         blocks = SentenceBlock(source.conllu_bytes), SentenceBlock(sentence.conllu_bytes)
         return field_from(*blocks, row, column)
+
+
+def _read(path: PathLike) -> Treebank:
+    data = read_bytes(path)
+    refuse_other_encoding(data[:4], path)
+    treebank = Treebank(data, source=str(path), strict=False)
+    for problem in treebank.problems:
+        if problem.kind not in OF_TREES:
+            raise InputError(str(problem))
+    if not len(treebank):
+        raise InputError(f"{path}: found no sentence, expected CoNLL-U")
+    return treebank
 
 
 def _fields(a: Sentence, b: Sentence) -> Iterator[FieldDifference]:

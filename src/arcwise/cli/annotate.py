@@ -98,6 +98,8 @@ def _open_document(
     from arcwise.treebanks.problems import OF_TREES
 
     read = output or file
+    if output is None and not new and path_kind(file) is None and file != "-":
+        raise InputError(f"{file}: no such file; to create it, add --new")
     if output is not None:
         if new:
             raise OptionError("output", "cannot be combined with --new")
@@ -110,9 +112,17 @@ def _open_document(
     document = AnnotationDocument.open(output or file, new=new)
     if new:
         created.callback(_remove, file)
-    broken = {problem.sentence: problem for problem in document.problems if problem.kind not in OF_TREES}
+    # Reversed, so that the first problem of a sentence is the one that stays.
+    problems = [problem for problem in reversed(document.problems) if problem.kind not in OF_TREES]
+    broken = {problem.sentence: problem for problem in problems}
     if broken and len(broken) == len(document):  # probably not CoNLL-U
+        plain = b"\t" not in document.block(0)
         document.close()
+        if plain:
+            raise InputError(
+                f"{read}: is plain text, expected CoNLL-U; create a file with 'arcwise annotate NEW.conllu "
+                "--new' and paste the text there, or parse it first with 'arcwise parse'"
+            )
         raise InputError(str(replace(broken[0], path=read)))
     return document
 

@@ -14,12 +14,15 @@ def run(
     base: str = typer.Argument(..., help="CoNLL-U file that both started from."),
     mine: str = typer.Argument(..., help="File with my changes."),
     theirs: str = typer.Argument(..., help="File with their changes."),
+    name: str | None = typer.Argument(
+        None, help="With --git: the name of the file in messages (%P).", show_default=False
+    ),
     output: str = typer.Option("-", "--output", "-o", help="Merged file (- for standard output)."),
     git: bool = typer.Option(
         False,
         "--git",
-        help="Run as a git merge driver, 'arcwise merge --git %O %A %B': the result replaces MINE, and "
-        "files may be empty.",
+        help="Run as a git merge driver, 'arcwise merge --git %O %A %B %P': the result replaces MINE, "
+        "and files may be empty.",
     ),
 ) -> None:
     """Merge two versions of a treebank by sentence, word and column.
@@ -37,14 +40,21 @@ def run(
 
     if git and output != "-":
         raise InputError(f"--git: cannot be combined with --output {output} (--git writes to {mine})")
+    if name is not None and not git:
+        raise InputError(f"found a fourth file {name}, expected BASE MINE THEIRS (a NAME belongs to --git)")
     target = mine if git else output
     check_output(target)
-    versions = [read_version(path, may_be_empty=git) for path in (base, mine, theirs)]
+    # git passes temporary files, whose names mean nothing to anybody.
+    sides = {"base": base, "mine": mine, "theirs": theirs}
+    versions = [
+        read_version(path, may_be_empty=git, name=None if name is None else f"{name} ({side})")
+        for side, path in sides.items()
+    ]
     merged = merge(*(version.data for version in versions))
     with open_output(target) as out:
         out.write(merged.data)
     for conflict in merged.conflicts:
-        echo(str(conflict), err=True)
+        echo(str(conflict) if name is None else f"{name}: {conflict}", err=True)
     if merged.conflicts:
         count = len(merged.conflicts)
         echo(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 
 from arcwise.annotation.document import AnnotationDocument
 from arcwise.errors import InputError
-from arcwise.treebanks.search import Columns, Hit, MassEdit, Query
+from arcwise.treebanks.search import Columns, Hit, MassEdit, Query, hint_texts, unseen
 from arcwise.treebanks.search.mass_edit import Plan
 from arcwise.web.background import Background
 
@@ -112,6 +112,11 @@ class Searches:
             while len(self._hits) > KEPT:
                 self._hits.popitem(last=False)
         return hits
+
+    def hints(self, query: str) -> list[str]:
+        """Why a query may have no hits: values in it that do not occur."""
+        _, columns = self._current()
+        return hint_texts(unseen(Query.parse(query), columns))
 
     def sentences(self, query: str) -> list[tuple[int, int]]:
         """The sentences with hits, each with its number of hits."""

@@ -129,7 +129,9 @@ class View:
             for hit in shown
             if hit.sentence in named
         ]
-        return {"hits": items, "total": len(hits), "sentences": len({hit.sentence for hit in hits})}
+        hints = [] if hits else self.searches.hints(query)
+        sentences = len({hit.sentence for hit in hits})
+        return {"hits": items, "total": len(hits), "sentences": sentences, "hints": hints}
 
     def planned(self, plans: Sequence[Plan]) -> Json:
         """The preview of a mass edit."""

@@ -189,13 +189,13 @@ def test_crossing_arcs_and_enhanced_graph(open_page: OpenPage) -> None:
 def test_what_is_read_aloud(open_page: OpenPage) -> None:
     tab = open_page(GARDEN, model=True)
     label = tab.word("1").get_attribute("aria-label")
-    assert label.startswith("1 The, head 3 gardener, det, ")
+    assert label.startswith("1 The, DET, head 3 gardener, det, ")
     assert label.endswith("%, suggested")
     tree = tab.page.locator("#tree")
     assert tree.get_attribute("aria-activedescendant") == "word-1"
     tab.press("ArrowRight")
     assert tree.get_attribute("aria-activedescendant") == "word-2"
-    assert tab.heard().startswith("2 old, head 3 gardener, amod")
+    assert tab.heard().startswith("2 old, ADJ, head 3 gardener, amod")
     tab.press("Enter")
     assert tab.page.locator("button:not([aria-label])").evaluate_all(
         "all => all.every(b => b.textContent.trim())"

@@ -130,19 +130,20 @@ def output_path(model: str, *, interrupted: bool) -> str:
     return str(beside)
 
 
-def read_version(path: str, *, may_be_empty: bool = False) -> Treebank:
+def read_version(path: str, *, may_be_empty: bool = False, name: str | None = None) -> Treebank:
     """Read a version of a treebank to compare or merge; its trees may be broken, since someone may be fixing
-    just these. ``may_be_empty``: accept an empty file."""
+    just these. ``may_be_empty``: accept an empty file. ``name``: what messages call the file."""
     from arcwise.treebanks import Treebank, read_bytes
     from arcwise.treebanks.files import refuse_other_encoding
     from arcwise.treebanks.problems import OF_TREES
 
     data = read_bytes(path)
-    refuse_other_encoding(data[:4], path)
-    treebank = Treebank(data, source=path, strict=False)
+    shown = name or path
+    refuse_other_encoding(data[:4], shown)
+    treebank = Treebank(data, source=shown, strict=False)
     problem = next((p for p in treebank.problems if p.kind not in OF_TREES), None)
     if problem is not None:
         raise InputError(str(problem))
     if not len(treebank) and not (may_be_empty and not data.strip()):
-        raise InputError(f"{path}: found no sentence, expected CoNLL-U")
+        raise InputError(f"{shown}: found no sentence, expected CoNLL-U")
     return treebank

@@ -15,7 +15,17 @@ import numpy.typing as npt
 from arcwise.cli._support.output import echo, print_json
 from arcwise.errors import InputError
 from arcwise.treebanks import Sentence, Treebank, open_output, stream
-from arcwise.treebanks.search import Columns, Hit, MassEdit, Plan, Query, frequencies, unseen, with_edits
+from arcwise.treebanks.search import (
+    Columns,
+    Hit,
+    MassEdit,
+    Plan,
+    Query,
+    frequencies,
+    hint_texts,
+    unseen,
+    with_edits,
+)
 from arcwise.trees.draw import cell_width, printable
 
 if TYPE_CHECKING:
@@ -116,10 +126,7 @@ def _hints(query: Query, files: Sequence[str]) -> list[str]:
     for part in _parts([file for file in files if file != "-"]):
         here = unseen(query, part.columns)
         hints = here if hints is None else {test: hints[test] or here[test] for test in hints if test in here}
-    return [
-        f"{test} does not occur" + (f", {meant} does" if meant else "")
-        for test, meant in (hints or {}).items()
-    ]
+    return hint_texts(hints or {})
 
 
 def marked(sentence: Sentence, hit: Hit) -> str:

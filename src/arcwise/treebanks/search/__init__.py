@@ -1,7 +1,7 @@
 """Search treebanks with a query language over words, trees and sentences, and edit all matches."""
 
 from arcwise.treebanks.search.mass_edit import MassEdit, Plan, RefusedHit, with_edits
-from arcwise.treebanks.search.query import Hit, Query, frequencies, read_table, unseen
+from arcwise.treebanks.search.query import Hit, Query, frequencies, hint_texts, read_table, unseen
 from arcwise.treebanks.search.syntax import QueryError
 from arcwise.treebanks.search.values import Columns
 
@@ -14,6 +14,7 @@ __all__ = [
     "QueryError",
     "RefusedHit",
     "frequencies",
+    "hint_texts",
     "read_table",
     "unseen",
     "with_edits",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -106,6 +106,18 @@ def unseen(query: Query, columns: Columns) -> dict[str, str]:
         if not seen & set(test.values):
             suggestions[f"{test.property}={'|'.join(test.values)}"] = _closest(test.values[0], seen)
     return suggestions
+
+
+def hint_texts(unseen_values: Mapping[str, str]) -> list[str]:
+    """Hints for a query without hits, from ``unseen``.
+
+    >>> hint_texts({"upos=Verb": "VERB", "deprel=x": ""})
+    ['upos=Verb does not occur, VERB does', 'deprel=x does not occur']
+    """
+    return [
+        f"{test} does not occur" + (f", {meant} does" if meant else "")
+        for test, meant in unseen_values.items()
+    ]
 
 
 def _positive_tests(condition: Condition) -> Iterator[PropertyTest]:

@@ -44,7 +44,8 @@ export function percent(p) {
 
 const liveRegion = () => document.getElementById("live");
 const messageLine = () => document.getElementById("message");
-let hideTimer = 0;
+let hideTimer = 0; // 0: the message stays
+let shown = 0; // number of the message shown last
 
 /** Announce something to screen readers only, through the live region. */
 export function say(text) {
@@ -52,17 +53,39 @@ export function say(text) {
   region.textContent = text === region.textContent ? `${text}\u00a0` : text;
 }
 
-/** Show a message at the foot of the page for a while, and announce it. `kind`: "", "good" or "bad". */
+/** Show a message at the foot of the page for a while, and announce it. `kind`: "", "good" or "bad". One with buttons stays. */
 export function tell(text, kind = "", ...buttons) {
-  const line = messageLine();
-  show(line, el("span", {}, text), ...buttons, button("×", () => hide(), { "aria-label": "Close this message", class: "plain" }));
-  line.className = `message ${kind}`;
-  line.hidden = false;
-  say(text);
-  clearTimeout(hideTimer);
+  display(text, kind, buttons);
   if (!buttons.length) hideTimer = setTimeout(hide, kind === "bad" ? 12000 : 4000);
 }
 
+/** Show a message until its cause is gone: the function returned removes it, unless another has taken its place. */
+export function tellUntil(text, kind = "", ...buttons) {
+  const mark = display(text, kind, buttons);
+  return () => mark === shown && hide();
+}
+
+/** Remove a message that was to disappear by itself: what it was about is over. */
+export function dismiss() {
+  if (hideTimer) hide();
+}
+
+function display(text, kind, buttons) {
+  const line = messageLine(), focused = line.contains(document.activeElement);
+  show(line, el("span", {}, text), ...buttons, button("×", () => hide(), { "aria-label": "Close this message", class: "plain" }));
+  line.className = `message ${kind}`;
+  line.hidden = false;
+  if (focused) document.getElementById("tree").focus({ preventScroll: true }); // the button that had the focus is gone
+  say(text);
+  clearTimeout(hideTimer);
+  hideTimer = 0;
+  return ++shown;
+}
+
 function hide() {
-  messageLine().hidden = true;
+  const line = messageLine();
+  if (line.contains(document.activeElement)) document.getElementById("tree").focus({ preventScroll: true });
+  line.hidden = true;
+  clearTimeout(hideTimer);
+  hideTimer = 0;
 }

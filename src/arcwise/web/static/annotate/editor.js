@@ -38,7 +38,7 @@ export class Editor {
   speak() {
     const row = this.state.row();
     const arc = this.arc();
-    if (row) say(arc ? spoken(row, arc, (id) => this.state.row(id)?.form ?? "") : `${row.id} ${row.form}, empty node`);
+    if (row) say(arc ? spoken(row, arc, this.state.thought(), (id) => this.state.row(id)?.form ?? "") : `${row.id} ${row.form}, empty node`);
   }
 
   /** Cancel a preview or a half-typed head; whether there was one. */
@@ -317,22 +317,22 @@ export class Editor {
     return tell(`${what} accepted.`, "good");
   }
 
-  /** Set a field of a row. */
-  field(id, column, value) {
+  /** Set a field of a row; `again(message)`: asks once more if the value is rejected. */
+  field(id, column, value, again = (message) => this.askField(column, "", { id, value, error: message })) {
     const row = this.state.row(id), text = value.trim() === "" ? "_" : value;
     if (!row || row[column] === text) return;
     const edit = column === "deps" ? { kind: "set-deps", row: id, deps: depsOf(text) } : setField(id, column, text);
-    this.state.edit([edit], `${column.toUpperCase()} of ${id} ${row.form} is ${text}`);
+    this.state.edit([edit], `${column.toUpperCase()} of ${id} ${row.form} is ${text}`, { again });
   }
 
-  /** Prompt for the value of a field. */
-  askField(column, hint = "") {
-    const row = this.state.row();
+  /** Prompt for the value of a field; `value` and `error`: what was typed and why it was rejected. */
+  askField(column, hint = "", { id = this.state.selected, value = null, error = "" } = {}) {
+    const row = this.state.row(id);
     if (!row) return;
     ask({
-      at: this.spot(), title: `${column.toUpperCase()} of ${row.id} ${row.form}`, value: row[column] === "_" ? "" : row[column], hint,
-      values: column === "feats" ? inventory(this.state.document, column) : null,
-      entered: (text) => this.field(row.id, column, text),
+      at: this.spot(id), title: `${column.toUpperCase()} of ${row.id} ${row.form}`, value: value ?? (row[column] === "_" ? "" : row[column]), hint, error,
+      values: column === "feats" ? inventory(this.state.document, column) : null, caret: value === null ? null : value.length,
+      entered: (text) => this.field(row.id, column, text, (message) => this.askField(column, hint, { id, value: text, error: message })),
     });
   }
 }

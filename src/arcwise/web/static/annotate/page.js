@@ -1,8 +1,8 @@
 // The page as a whole: actions beyond one word, panels, and server-sent events.
 
-import { button, el, say, tell } from "./dom.js";
+import { button, dismiss, el, say, tell, tellUntil } from "./dom.js";
 import { completions } from "./completion.js";
-import { ask, closePopup, dialog, menu, pick } from "./popups.js";
+import { ask, closePopup, dialog, menu, pick, popupOpen } from "./popups.js";
 import { inWords } from "./edits.js";
 import { marksOf } from "./picture.js";
 import { repairable } from "./findings.js";
@@ -12,10 +12,14 @@ export class Page {
   constructor(state) {
     this.state = state;
     this.views = {}; // filled by main.js: canvas, table and the side panels
-    state.on("refused", ({ step, refusal }) => tell(`Edit rejected (${step.told}): ${refusal.message}`, "bad"));
+    state.on("refused", ({ step, refusal }) => this.#refused(step, refusal.message));
+    state.on("pushed", dismiss); // messages about what was tried before
     let shown = null;
     state.on("opened", () => {
-      if (state.number !== shown) closePopup(); // it concerned a word of another sentence
+      if (state.number !== shown) {
+        closePopup(); // it concerned a word of another sentence
+        dismiss();
+      }
       shown = state.number;
     });
     state.on("conflict", (conflict) => this.conflict(conflict));
@@ -23,9 +27,15 @@ export class Page {
     state.on("connection", () => this.#connection());
   }
 
+  /** Report a rejected edit; one that was typed is offered for correction. */
+  #refused(step, message) {
+    if (step.again && step.number === this.state.number && !popupOpen()) step.again(message);
+    else tell(`Edit rejected (${step.told}): ${message}`, "bad");
+  }
+
   /** Report a lost or restored connection; a restarted server may have another state. */
   async #connection() {
-    if (!this.state.connected) return void tell("The server is not responding. Your changes are kept in this window and sent when it is back: start it again with the same command.", "bad");
+    if (!this.state.connected) return void tellUntil("The server is not responding. Your changes are kept in this window and sent when it is back: start it again with the same command.", "bad");
     tell("Reconnected.", "good");
     try {
       await this.state.load();
@@ -221,9 +231,12 @@ export class Page {
   }
 
   changedOnDisk(event) {
+    this.diskMessage?.();
+    this.diskMessage = null;
     if (event.state === "same") return;
     const gone = event.state === "gone";
     const merge = button("Merge changes", async () => {
+      document.getElementById("tree").focus(); // the button is about to disappear
       try {
         const answer = await this.state.api.mergeChanges();
         await this.state.load();
@@ -233,7 +246,7 @@ export class Page {
         tell(refusal.message, "bad");
       }
     });
-    tell(gone ? "The file was deleted. Saving creates it again." : "Another program changed the file. Nothing has been overwritten.", "bad", ...(gone ? [] : [merge]));
+    this.diskMessage = tellUntil(gone ? "The file was deleted. Saving creates it again." : "Another program changed the file. Nothing has been overwritten.", "bad", ...(gone ? [] : [merge]));
   }
 }
 

@@ -92,11 +92,12 @@ export function suggestedTag(row, thought) {
   return known(tag) ? tag : null;
 }
 
-/** A description for screen readers: "3 dogs, head 4 bark, nsubj, 97 %, suggested". */
-export function spoken(row, arc, formOf) {
+/** A description for screen readers: "3 dogs, NOUN, head 4 bark, nsubj, 97 %, suggested". */
+export function spoken(row, arc, thought, formOf) {
+  const suggested = suggestedTag(row, thought), tag = suggested === null ? named(row.upos) : `${suggested} suggested`;
   const head = arc.head === null ? "no head" : arc.head === "0" ? "head 0 root" : `head ${arc.head} ${formOf(arc.head)}`;
   const p = arc.labelProbability ?? arc.probability;
-  const parts = [`${row.id} ${row.form}`, head, arc.label, p === null ? "" : percent(p), STATE_NAMES[arc.state]];
+  const parts = [`${row.id} ${row.form}`, tag || "no UPOS", head, arc.label, p === null ? "" : percent(p), STATE_NAMES[arc.state]];
   if (arc.state === "decided" && arc.labelState === "proposed") parts.push("label suggested");
   return parts.filter(Boolean).join(", ");
 }
@@ -141,7 +142,7 @@ export function picture(sentence, { preview = null, second = false, enhanced = f
         probability: null, labelProbability: preview.probability ?? null,
       };
     }
-    return { ...arc, row: row.id, spoken: spoken(row, arc, formOf) };
+    return { ...arc, row: row.id, spoken: spoken(row, arc, sentence.thoughts?.words?.[row.id], formOf) };
   });
   const heads = new Array(rows.length).fill(null);
   for (const arc of arcs) if (arc.head !== null) heads[place.get(arc.row)] = arc.head === "0" ? -1 : (place.get(arc.head) ?? null);

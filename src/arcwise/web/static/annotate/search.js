@@ -7,7 +7,7 @@ const PAGE = 100;
 
 export class Search {
   constructor(box, state) {
-    Object.assign(this, { box, state, hits: [], total: 0 });
+    Object.assign(this, { box, state, hits: [], total: 0, hints: [] });
     const enter = (run) => (event) => {
       if (event.key === "Enter") run();
     };
@@ -48,11 +48,12 @@ export class Search {
       const answer = await this.state.api.search(this.query.value, from, PAGE);
       this.hits = [...this.hits.slice(0, from), ...answer.hits];
       this.total = answer.total;
+      this.hints = answer.hints ?? [];
     } catch (refusal) {
       return this.#refused(refusal);
     }
     this.line.className = "soft line";
-    this.line.textContent = this.total === 1 ? "1 hit" : `${this.total ?? this.hits.length} hits`;
+    this.line.textContent = [this.total === 1 ? "1 hit" : `${this.total ?? this.hits.length} hits`, ...this.hints].join("; ");
     show(this.list, this.hits.map((hit) => {
       const rows = Object.entries(hit.words ?? {});
       return el("li", {}, el("button", { type: "button", class: "item", onclick: () => this.open(hit) },

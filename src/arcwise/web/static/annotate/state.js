@@ -233,11 +233,11 @@ export class State extends EventTarget {
     return next >= 0 && next < this.document.sentences ? next : null;
   }
 
-  /** Edit the current sentence; `told` describes the edit. */
-  edit(edits, told) {
+  /** Edit the current sentence; `told` describes the edit; `again(message)` asks for what was typed once more if it is rejected. */
+  edit(edits, told, { again = null } = {}) {
     if (!edits.length) return;
     const known = this.waiting.length ? null : this.ahead.after(this.number, this.sentence, edits);
-    this.#push({ path: "edits", body: { edits }, drawn: edits, told, known: known && complete(known) });
+    this.#push({ path: "edits", body: { edits }, drawn: edits, told, again, known: known && complete(known) });
   }
 
   /** Change sentence boundaries: "split" before a row, "join" with the next sentence, or "remove". */
@@ -246,6 +246,7 @@ export class State extends EventTarget {
   }
 
   #push(step) {
+    this.emit("pushed");
     this.waiting.push({ number: this.number, before: this.sentence, ...step });
     this.preview = null;
     if (step.known) this.because = reasons(this.waiting.at(-1), step.known);

@@ -1,7 +1,7 @@
 // The sentence as a table of all rows (words, multiword tokens, empty nodes) and columns; each field is editable in place.
 
 import { inventory } from "./completion.js";
-import { el, show } from "./dom.js";
+import { el, show, tell } from "./dom.js";
 import { latinKey, readByPosition } from "./positions.js";
 
 const COLUMNS = ["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"];
@@ -116,6 +116,11 @@ export class Table {
   }
 
   #enter(value) {
-    this.editor.field(this.at.row, this.at.column, value);
+    const at = this.at;
+    this.editor.field(at.row, at.column, value, (message) => {
+      tell(`${at.column.toUpperCase()} of ${at.row}: ${message}`, "bad");
+      this.#go(at);
+      this.edit(value); // what was typed, to be corrected
+    });
   }
 }
