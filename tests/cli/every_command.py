@@ -58,6 +58,7 @@ PLAIN = {
     "parts": "names and shares",
     "parser": "a kind of parser",
     "note": "notes to keep",
+    "name": "how messages call a file",
     "trainer": "a name",
     "features": "a name",
     "size": "a name",
