@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
+
 from web.browser.driver import BIRDS, GARDEN, OpenPage, rows
 
 HEBREW = rows("הילדה/NOUN/2/nsubj", "קוראת/VERB/0/root", "ספר/NOUN/_/_", sent_id="gan")
@@ -280,3 +282,43 @@ def test_a_preview_moves_words_and_lets_them_go_back(open_page: OpenPage) -> Non
     tab.page.evaluate("own.state.show(null)")
     assert shown != before
     assert tab.page.evaluate(places) == before
+
+
+FORMS = ("Unusually", "elongated", "expressions", "continue", "further", "right", "than")
+LONG_WORDS = rows(*[f"{form}/NOUN/_/_" for form in FORMS], "telephones/NOUN/0/root", "show/VERB/_/_")
+SEEN = """(selector) => [...document.querySelectorAll(selector)].map((element) => {
+  const box = element.getBoundingClientRect(), middle = (box.left + box.right) / 2;
+  const corners = [[box.left + 6, box.top + 6], [box.right - 6, box.bottom - 6]];
+  const at = [[middle, box.top + 3], [middle, box.bottom - 3], ...corners];
+  return at.every(([x, y]) => element.contains(document.elementFromPoint(x, y)));
+})"""
+"""Whether elements are seen whole: inside the window, and nothing covers them or cuts them off."""
+
+
+@pytest.mark.parametrize(
+    ("width", "height"), [(650, 425), (960, 480), (390, 844)], ids=["zoom", "wide zoom", "phone"]
+)
+def test_the_selected_word_is_never_cut_off_in_a_small_window(
+    open_page: OpenPage, width: int, height: int
+) -> None:
+    tab = open_page(LONG_WORDS, model=True)
+    tab.page.set_viewport_size({"width": width, "height": height})
+    for _ in range(8):
+        tab.press("ArrowRight")
+        tab.page.wait_for_function(f"() => ({SEEN})('.word.selected').every(Boolean)")
+    overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert tab.page.evaluate(overflow) == 0
+    last = tab.page.locator("#word .choice").last
+    last.scroll_into_view_if_needed()
+    assert all(tab.page.evaluate(f"() => ({SEEN})('#word .choice:last-child')"))
+
+
+def test_alternatives_are_beside_the_tree_on_a_phone(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN, model=True)
+    tab.page.set_viewport_size({"width": 390, "height": 844})
+    tab.select("6")
+    tab.page.wait_for_function(f"() => ({SEEN})('.word.selected').every(Boolean)")
+    seen = tab.page.evaluate(f"() => ({SEEN})('#word .choice')")
+    assert len(seen) > 2
+    assert all(seen[:3])  # without scrolling
+    assert all(tab.page.evaluate(f"() => ({SEEN})('[data-action=commands]')"))

@@ -93,6 +93,15 @@ export class Canvas {
     const top = spot[1] * zoom + svgBox.getBoundingClientRect().top - box.getBoundingClientRect().top;
     if (top > box.clientHeight - 60) box.scrollTop += top - box.clientHeight + 90;
     else if (top < 0) box.scrollTop += top - 60;
+    if (document.documentElement.scrollHeight > window.innerHeight) this.#bringIntoWindow();
+  }
+
+  /** In a small window the page itself scrolls: bring the selected word and the part below it into the window. */
+  #bringIntoWindow() {
+    const word = document.getElementById(`word-${this.state.selected}`)?.getBoundingClientRect();
+    if (!word) return;
+    if (word.top < 0) window.scrollBy(0, word.top - 8);
+    else if (word.bottom > window.innerHeight) window.scrollBy(0, word.bottom - window.innerHeight + 8);
   }
 
   #word(event) {

@@ -101,7 +101,14 @@ export class Worklist {
     this.list.querySelector("[aria-current]")?.removeAttribute("aria-current");
     const item = this.list.querySelector(`[data-number="${this.state.number}"] button`);
     item?.setAttribute("aria-current", "true");
-    item?.scrollIntoView({ block: "nearest" });
+    if (item) this.#reveal(item);
+  }
+
+  /** Scroll the panel to an entry; the page, which may scroll too, stays where it is. */
+  #reveal(item) {
+    const entry = item.getBoundingClientRect(), panel = this.box.getBoundingClientRect();
+    if (entry.top < panel.top) this.box.scrollTop += entry.top - panel.top;
+    else if (entry.bottom > panel.bottom) this.box.scrollTop += entry.bottom - panel.bottom;
   }
 
   #changed(number) {
