@@ -76,6 +76,28 @@ def test_a_conflict_asks_and_loses_nothing(open_page: OpenPage) -> None:
     assert tab.page.evaluate("own.state.row('1').head") == "6"
 
 
+def test_an_edit_never_lands_on_another_word(open_page: OpenPage) -> None:
+    """The words were split elsewhere in the same moment: number 2 is another word now."""
+    tab = open_page(GARDEN)
+    deaf(tab)
+    split = {"kind": "split-word", "row": "1", "forms": ["Th", "e"], "keep": 1, "multiword": False}
+    assert tab.process.post("/api/sentence/0/edits", {"edits": [split]}).status == 200
+    tab.select("2")
+    tab.press("3")
+    tab.page.locator("#message", has_text="the words of the sentence have changed").wait_for()
+    assert [row["head"] for row in tab.process.sentence(0)["rows"]] == [
+        "_",
+        "_",
+        "_",
+        "_",
+        "0",
+        "_",
+        "_",
+        "_",
+    ]
+    assert tab.page.evaluate("own.state.words.length") == 8  # and shows the words as they are
+
+
 def test_a_refused_edit_is_told_and_drawn_back(open_page: OpenPage) -> None:
     tab = open_page(BIRDS)
     tab.page.keyboard.press("Shift+D")

@@ -27,9 +27,8 @@ def test_why_a_proposal_changed(open_page: OpenPage) -> None:
     tab.press("0")  # against what the parser thinks
     tab.page.wait_for_function("() => own.editor.arc('4').head !== '0'")  # one root: another proposal
     tab.select("4")
-    why = tab.page.locator("#word .why").first
-    why.wait_for()
-    assert "was root of the root; changed because 3 gardener is root of the root" in why.inner_text()
+    why = "was root of the root; changed because 3 gardener is root of the root"
+    tab.page.locator("#word .why", has_text=why).wait_for()
 
 
 SHOWN = (

@@ -11,7 +11,7 @@ const counted = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one 
 
 export class Checks {
   constructor(box, state) {
-    Object.assign(this, { box, state, version: null, sign: "" });
+    Object.assign(this, { box, state, version: null, sign: "", asked: false });
     state.on("changed", () => (this.version = null));
     this.start = button("Check the whole file", () => this.check(), { class: "main" });
     this.line = el("p", { class: "soft line", role: "status" });
@@ -20,7 +20,7 @@ export class Checks {
     this.detection = el("p", { class: "soft line", role: "status" });
     this.bar = el("progress", { max: 1, value: 0, hidden: true, "aria-label": "Progress of the search for suspicious annotations" });
     this.words = el("div", { class: "suspicious" });
-    show(box, el("p", { class: "buttons" }, this.start, this.suspicious), this.detection, this.bar, this.words, this.line, this.list);
+    show(box, el("p", { class: "buttons" }, this.start, this.suspicious), this.detection, this.bar, this.line, this.list, this.words);
   }
 
   shown() {
@@ -35,6 +35,7 @@ export class Checks {
   async #findSuspicious() {
     try {
       await this.state.api.post("doubts");
+      this.asked = true;
       await this.detected();
     } catch (refusal) {
       this.detection.textContent = refusal.message;
@@ -66,7 +67,7 @@ export class Checks {
     this.detection.textContent = ended ?? (answer.searched ? `${counted(answer.total, "suspicious annotation")} found.` : "");
     const group = this.#group("suspicious annotations", answer.total, "doubt", (from) => this.state.api.doubts({ from, count: PAGE }).then((page) => page.words), (word) => this.#doubt(word));
     show(this.words, answer.total ? group : []);
-    if (answer.total) group.open = true;
+    if (answer.total && this.asked) group.open = true; // a training searches unasked
   }
 
   #doubt(word) {

@@ -59,7 +59,7 @@ function headMode(state, editor) {
     box("mode").dataset.row = shown;
     box("mode").hidden = !choosing;
     show(box("mode"), choosing ? [
-      el("span", {}, el("b", {}, `Choose the head of ${editor.name(choosing.row)}: `), "click it, or use ← → and Enter."),
+      el("span", {}, el("b", {}, `Choose the head of ${editor.name(choosing.row)}`), el("span", { class: "how" }, ": click it, or use ← → and Enter.")),
       button("Make root", () => (editor.chooseRoot(), focusTree())), button("Cancel", () => (editor.rest(), focusTree())),
     ] : []);
   };
