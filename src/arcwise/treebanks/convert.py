@@ -8,12 +8,14 @@ from typing import Literal, get_args
 from arcwise.errors import InputError
 from arcwise.treebanks.columns import COLUMNS, column_number
 from arcwise.treebanks.files import PathLike, open_input, refuse_other_encoding
+from arcwise.treebanks.plus import read_plus
 from arcwise.treebanks.rows import row_kind
 from arcwise.treebanks.sentence import Sentence
 from arcwise.treebanks.streaming import stream
 
-Format = Literal["conllu", "conllx", "words"]
+Format = Literal["conllu", "conllx", "words", "conllup"]
 FORMATS: tuple[str, ...] = get_args(Format)
+"""The formats that can be read; all but CoNLL-U Plus can be written."""
 
 
 def convert(
@@ -24,11 +26,13 @@ def convert(
     The format ``words`` has one word per line, with ``columns`` separated by tabs, and a blank line between
     sentences. Anything that a format cannot express is dropped: CoNLL-X has no comments, multiword tokens or
     empty nodes. The projective heads of CoNLL-X (PHEAD, PDEPREL) become PHead= and PDeprel= in MISC of
-    CoNLL-U.
+    CoNLL-U. CoNLL-U Plus (``conllup``) can be read: columns that CoNLL-U lacks go to MISC.
     """
     numbers = [column_number(name) for name in columns]
     if source == "words":
-        rows_of_sentences = _read_words(path, numbers)
+        rows_of_sentences: Iterable[Rows] = _read_words(path, numbers)
+    elif source == "conllup":
+        rows_of_sentences = (_from_plus(rows, target) for rows in read_plus(path))
     else:
         rows_of_sentences = (s for batch in stream(path) for s in map(_reader(source, target), batch))
     write = _writer(target, numbers)
@@ -45,6 +49,10 @@ def _reader(source: Format, target: Format) -> Callable[[Sentence], Rows]:
     if target == "conllu":
         return lambda sentence: [(f"# {line}",) for line in sentence.comment_lines] + list(sentence.rows)
     return _words
+
+
+def _from_plus(rows: Rows, target: Format) -> Rows:
+    return rows if target == "conllu" else [row for row in rows if row_kind(row[0]) == "word"]
 
 
 def _words(sentence: Sentence) -> Rows:

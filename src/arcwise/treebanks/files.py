@@ -17,6 +17,7 @@ from typing import IO, Any, BinaryIO, Literal, cast
 
 from arcwise.errors import InputError
 from arcwise.optional import require
+from arcwise.treebanks.columns import COLUMNS
 
 PathLike = str | os.PathLike[str]
 
@@ -180,6 +181,30 @@ def refuse_other_encoding(start: bytes, path: PathLike) -> None:
     if encoding:
         name, command = encoding
         raise InputError(f"{path}: is {name} text, expected UTF-8 (iconv -f {command} -t UTF-8 converts it)")
+
+
+def plus_columns(start: bytes) -> tuple[str, ...] | None:
+    """The columns that the first line of a CoNLL-U Plus file names; None for another file.
+
+    >>> plus_columns(b"# global.columns = ID FORM PARSEME:MWE\\n1...")
+    ('ID', 'FORM', 'PARSEME:MWE')
+    """
+    line = start.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0].decode("utf-8", "replace")
+    key, equals, names = line.removeprefix("#").partition("=")
+    if not line.startswith("#") or key.strip() != "global.columns" or not equals:
+        return None
+    return tuple(names.split())
+
+
+def refuse_other_format(start: bytes, path: PathLike) -> None:
+    """Raise ``InputError`` if a file is not UTF-8, or is CoNLL-U Plus with other columns than CoNLL-U."""
+    refuse_other_encoding(start[:4], path)
+    names = plus_columns(start[:4096])
+    if names is not None and names != tuple(name.upper() for name in COLUMNS):
+        raise InputError(
+            f"{path}: is CoNLL-U Plus with the columns {' '.join(names)}; convert it first: "
+            "arcwise convert --from conllup --to conllu"
+        )
 
 
 def _packed(raw: IO[bytes], name: str) -> BinaryIO:

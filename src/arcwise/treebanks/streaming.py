@@ -9,7 +9,7 @@ import numpy as np
 
 from arcwise import native
 from arcwise.errors import InputError
-from arcwise.treebanks.files import PathLike, open_input, refuse_other_encoding
+from arcwise.treebanks.files import PathLike, open_input, refuse_other_format
 from arcwise.treebanks.problems import Problem, ProblemKind
 from arcwise.treebanks.treebank import Treebank
 
@@ -44,7 +44,7 @@ def stream_opened(
     # At least as much as is pending: a file without sentence ends would otherwise take quadratic time.
     while piece := source.read(max(batch_bytes, len(rest))):
         if line == 1 and not rest:
-            refuse_other_encoding(piece[:4], path)
+            refuse_other_format(piece, path)
         rest += piece
         cut = native.treebank_last_boundary(rest)
         if cut:

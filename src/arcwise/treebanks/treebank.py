@@ -23,7 +23,7 @@ from arcwise.treebanks.columns import (
     misc_pairs,
     string_column,
 )
-from arcwise.treebanks.files import PathLike, open_output, read_bytes, refuse_other_encoding
+from arcwise.treebanks.files import PathLike, open_output, read_bytes, refuse_other_format
 from arcwise.treebanks.problems import Problem, ProblemKind, describe
 from arcwise.treebanks.sentence import Sentence
 from arcwise.treebanks.surface import Surface
@@ -130,7 +130,7 @@ class Treebank(Sequence[Sentence]):
         Raises ``InputError`` if it has no sentence.
         """
         data = read_bytes(path)
-        refuse_other_encoding(data[:4], path)
+        refuse_other_format(data, path)
         treebank = cls(data, source=str(path), strict=strict)
         if not len(treebank) and not treebank.layout.problems:
             raise InputError(f"{path}: found no sentence, expected CoNLL-U")
