@@ -14,7 +14,7 @@ WRONG_QUERIES = [
     ("upos==X", 5, "expected a value"),
     ("upos=VERB >", 11, "[] is any word"),
     ("upos=VERB > )", 12, "unexpected ')'"),
-    ("upos=VERB >> obj", 13, "only > and < take labels"),
+    ("upos=VERB >> obj", 13, "only > < -> and <- take labels"),
     ("upos=VERB nsubj", 10, "expected a relation"),
     ("upos=VERB > obj (upos=NOUN", 26, "expected ')'"),
     ("[upos=VERB", 10, "expected ']'"),

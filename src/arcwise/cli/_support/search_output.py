@@ -29,7 +29,7 @@ from arcwise.treebanks.search import (
 from arcwise.trees.draw import cell_width, printable
 
 if TYPE_CHECKING:
-    from arcwise.treebanks.search.query import TableColumn
+    from arcwise.treebanks.search.query import TableColumn, TableCondition
 
 _BATCH = 1 << 24  # bytes of a file searched at a time
 _MAX_SKIPPED = 10  # skipped hits that are listed
@@ -188,7 +188,9 @@ def _counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def print_table(query: Query, files: Sequence[str], table: Sequence[TableColumn], *, as_json: bool) -> None:
+def print_table(
+    query: Query, files: Sequence[str], table: Sequence[TableColumn | TableCondition], *, as_json: bool
+) -> None:
     """Print the frequency of each combination of values, the most frequent first."""
     counts: Counter[tuple[str, ...]] = Counter()
     for part in _parts(files):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,6 +92,11 @@ def _without(matches: PartialMatches, excluded: Sequence[_Join]) -> PartialMatch
     return matches
 
 
+def extension_test(pattern: Pattern, columns: Columns) -> Callable[[PartialMatches], Flags]:
+    """A function that tells which matches can be extended by the words of a pattern."""
+    return _Join(pattern, columns, distinct=False).can_extend
+
+
 class _Join:
     """Joins the words of a pattern, with the candidates of each word and indexes of the relations."""
 
@@ -105,7 +110,7 @@ class _Join:
         comparisons: Sequence[PropertyComparison] = (),
     ) -> None:
         self.pattern, self.columns, self.distinct, self.comparisons = pattern, columns, distinct, comparisons
-        self.labels = {link: with_label(link.relation.label, columns) for link in pattern.links}
+        self.labels = {link: with_label(link.relation, columns) for link in pattern.links}
         self.candidates = {name: words_where(condition, columns) for name, condition in pattern.words.items()}
         if sentences is not None and not sentences.all():
             for flags in self.candidates.values():

@@ -29,6 +29,20 @@ _UNBOUNDED = 1 << 40  # more words than any sentence has
 _MAX_PAIRS = 20_000_000  # of a word and an ancestor, in memory at once; real trees have a few per word
 
 
+def enhanced_pairs(relation: Relation, columns: Columns) -> tuple[Positions, Positions]:
+    """The left and right words of a relation of the enhanced graph."""
+    label = relation.label
+    heads, children = columns.enhanced(None if label is None else lambda texts: evaluate_test(label, texts))
+    return (heads, children) if relation.kind is RelationKind.ENHANCED_CHILD else (children, heads)
+
+
+def _has_enhanced(relation: Relation, right: Flags, columns: Columns) -> Flags:
+    left_words, right_words = enhanced_pairs(relation, columns)
+    flags = np.zeros(columns.size, bool)
+    flags[left_words[right[right_words]]] = True
+    return flags
+
+
 def has_related(relation: Relation, right: Flags, columns: Columns, label: Flags | None) -> Flags:
     """Which words have one of the words ``right`` in the relation.
 
@@ -83,6 +97,8 @@ _HAS_RELATED: Mapping[RelationKind, Callable[[Relation, Flags, Columns], Flags]]
     RelationKind.PRECEDING: _has_neighbour,
     RelationKind.SIBLING: _has_sibling,
     RelationKind.SAME: lambda relation, right, columns: right,
+    RelationKind.ENHANCED_CHILD: _has_enhanced,
+    RelationKind.ENHANCED_HEAD: _has_enhanced,
 }
 
 
@@ -103,6 +119,9 @@ def holds(
     if relation.kind in (RelationKind.ANCESTOR, RelationKind.PRECEDING):
         # Trees are stored as heads, so pairs are tested by walking up from the lower word.
         return holds(relation.inverse, right, left, columns, label)
+    if relation.kind.is_enhanced:
+        pairs = enhanced_pairs(relation, columns)
+        return np.isin(left * columns.size + right, pairs[0] * columns.size + pairs[1])
     flags: Flags = left == right
     if relation.kind is RelationKind.SAME:
         return flags
@@ -153,6 +172,9 @@ class RelationIndex:
             self.groups = WordGroups(columns.sentence[words], words)
         elif relation.kind is RelationKind.DESCENDANT:
             self.groups = _by_ancestor(relation, words, columns)
+        elif relation.kind.is_enhanced:
+            left, right = enhanced_pairs(relation, columns)
+            self.groups = WordGroups.of(left[candidates[right]], right[candidates[right]])
         elif relation.kind is RelationKind.SIBLING:
             self.groups = WordGroups.of(columns.family[words], words)
         else:
@@ -220,7 +242,7 @@ def words_where(condition: Condition, columns: Columns) -> Flags:
             return evaluate_test(part, columns.of_words(part.property))
         if isinstance(part, Exists):
             return has_related(
-                part.relation, holds(part.condition), columns, with_label(part.relation.label, columns)
+                part.relation, holds(part.condition), columns, with_label(part.relation, columns)
             )
         return _combined(part, holds, columns.size)
 
@@ -238,9 +260,12 @@ def sentences_where(condition: Condition, columns: Columns) -> Flags:
     return holds(condition)
 
 
-def with_label(label: PropertyTest | None, columns: Columns) -> Flags | None:
-    """Which words have the label; None if any label matches."""
-    return None if label is None else evaluate_test(label, columns.of_words(label.property))
+def with_label(relation: Relation, columns: Columns) -> Flags | None:
+    """Which words have the label of a relation; None if any matches, or if it is a label in DEPS."""
+    label = relation.label
+    if label is None or relation.kind.is_enhanced:
+        return None
+    return evaluate_test(label, columns.of_words(label.property))
 
 
 def _combined(part: Condition, holds: Callable[[Condition], Flags], size: int) -> Flags:

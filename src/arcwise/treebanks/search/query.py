@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 
 import numpy as np
 
-from arcwise.treebanks.search.joining import find
-from arcwise.treebanks.search.query_parser import parse_query
+from arcwise.treebanks.search.joining import PartialMatches, extension_test, find
+from arcwise.treebanks.search.query_parser import parse_alternatives, parse_extension
 from arcwise.treebanks.search.syntax import (
     STEPS,
     WORD_NUMBERS,
@@ -22,8 +24,10 @@ from arcwise.treebanks.search.syntax import (
     Exists,
     Not,
     ParsedQuery,
+    Pattern,
     Property,
     PropertyTest,
+    Relation,
     Scanner,
     check_matched,
 )
@@ -52,31 +56,39 @@ class Query:
     """
 
     text: str
-    parsed: ParsedQuery
+    alternatives: tuple[ParsedQuery, ...]
 
     @classmethod
     def parse(cls, text: str) -> Query:
         """Parse a query; raises ``QueryError`` with the position of a syntax error."""
-        return cls(text, parse_query(text))
+        return cls(text, parse_alternatives(text))
+
+    @property
+    def parsed(self) -> ParsedQuery:
+        """The first alternative; most queries have only one."""
+        return self.alternatives[0]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The words of a hit in the order of the query: their names, or their numbers if they have none."""
-        return tuple(self.parsed.pattern.words)
+        """The words of every hit in the order of the query: names, or numbers of words without a name."""
+        others = [set(parsed.pattern.words) for parsed in self.alternatives[1:]]
+        return tuple(name for name in self.parsed.pattern.words if all(name in words for words in others))
 
     def hits(self, treebank: Treebank | Columns) -> Iterator[Hit]:
         """Yield all hits, in order. Pass ``Columns(treebank)`` to share work between several searches."""
         columns = treebank if isinstance(treebank, Columns) else Columns(treebank)
-        names = self.names
-        for matches in find(self.parsed, columns):
-            starts = columns.starts[matches.sentence]
-            numbers = [(matches.words[name] - starts + 1).tolist() for name in names]
-            for sentence, *words in zip(matches.sentence.tolist(), *numbers, strict=True):
-                yield Hit(sentence, dict(zip(names, words, strict=True)))
+        if len(self.alternatives) == 1:
+            return _hits(self.parsed, columns)
+        return _distinct(
+            heapq.merge(*(_hits(p, columns) for p in self.alternatives), key=lambda h: h.sentence)
+        )
 
     def count(self, treebank: Treebank | Columns) -> tuple[int, int]:
         """The number of hits, and of sentences with a hit."""
         columns = treebank if isinstance(treebank, Columns) else Columns(treebank)
+        if len(self.alternatives) > 1:
+            by_sentence = Counter(hit.sentence for hit in self.hits(columns))
+            return by_sentence.total(), len(by_sentence)
         hits = sentences = 0
         last = -1
         for matches in find(self.parsed, columns):
@@ -88,6 +100,27 @@ class Query:
         return hits, sentences
 
 
+def _hits(parsed: ParsedQuery, columns: Columns) -> Iterator[Hit]:
+    names = tuple(parsed.pattern.words)
+    for matches in find(parsed, columns):
+        starts = columns.starts[matches.sentence]
+        numbers = [(matches.words[name] - starts + 1).tolist() for name in names]
+        for sentence, *words in zip(matches.sentence.tolist(), *numbers, strict=True):
+            yield Hit(sentence, dict(zip(names, words, strict=True)))
+
+
+def _distinct(hits: Iterable[Hit]) -> Iterator[Hit]:
+    """Each hit once: several alternatives can match the same words under the same names."""
+    sentence, seen = -1, set[frozenset[tuple[str, int]]]()
+    for hit in hits:
+        if hit.sentence != sentence:
+            sentence, seen = hit.sentence, set()
+        key = frozenset(hit.words.items())
+        if key not in seen:
+            seen.add(key)
+            yield hit
+
+
 def unseen(query: Query, columns: Columns) -> dict[str, str]:
     """Tests whose values do not occur in the treebank → the closest value that does, or "".
 
@@ -95,8 +128,10 @@ def unseen(query: Query, columns: Columns) -> dict[str, str]:
     >>> unseen(Query.parse("upos=Verb"), Columns(Sentence.from_words(["Go"], upos=["VERB"]).treebank))
     {'upos=Verb': 'VERB'}
     """
-    pattern = query.parsed.pattern
-    conditions = [*pattern.words.values(), *(c.relation.label for c in pattern.links if c.relation.label)]
+    conditions: list[Condition] = []
+    for pattern in (parsed.pattern for parsed in query.alternatives):
+        conditions += pattern.words.values()
+        conditions += [label for link in pattern.links if (label := _basic_label(link.relation)) is not None]
     suggestions: dict[str, str] = {}
     for test in (test for condition in conditions for test in _positive_tests(condition)):
         values = columns.of_words(test.property)
@@ -129,10 +164,15 @@ def _positive_tests(condition: Condition) -> Iterator[PropertyTest]:
             yield from _positive_tests(part)
     elif isinstance(condition, Exists):
         yield from _positive_tests(condition.condition)
-        if condition.relation.label:
-            yield condition.relation.label
+        label = _basic_label(condition.relation)
+        if label is not None:
+            yield label
     else:
         assert isinstance(condition, Not)
+
+
+def _basic_label(relation: Relation) -> PropertyTest | None:
+    return None if relation.kind.is_enhanced else relation.label
 
 
 def _closest(value: str, seen: set[str]) -> str:
@@ -142,6 +182,8 @@ def _closest(value: str, seen: set[str]) -> str:
     return next(iter(get_close_matches(value, sorted(seen), 1)), "")
 
 
+_HITS_AT_ONCE = 1 << 14
+_BRACE_OR_QUOTED = re.compile(r"[{}]|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", re.DOTALL)
 _WORD_PREFIX = re.compile(r"@?(\w+)\.(?=[A-Za-z])")
 
 
@@ -156,42 +198,87 @@ class TableColumn:
         return f"{self.word}.{self.property}"
 
 
-def read_table(text: str, names: Sequence[str]) -> tuple[TableColumn, ...]:
+@dataclass(frozen=True)
+class TableCondition:
+    """Whether a hit can be extended by a pattern: ``yes`` or ``no``."""
+
+    text: str
+    pattern: Pattern
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def read_table(text: str, names: Sequence[str]) -> tuple[TableColumn | TableCondition, ...]:
     """Parse the columns of a table: ``2.lemma,upos``; without a word they belong to the first.
 
-    >>> [str(column) for column in read_table("2.lemma,feats.Case", ["1", "2"])]
-    ['2.lemma', '1.feats.Case']
+    ``{@1 > obj}`` is a column with ``yes`` and ``no``: whether the hit has such further words.
+
+    >>> [str(column) for column in read_table("2.lemma,feats.Case,{@2 .. @1}", ["1", "2"])]
+    ['2.lemma', '1.feats.Case', '{@2 .. @1}']
     """
     scan = Scanner(text, "table")
-    columns = []
+    columns: list[TableColumn | TableCondition] = []
     while True:
         if not names:
             raise scan.error(
                 "the query matches only sentences; a table needs matched words", unexpected="property"
             )
-        word = names[0]
-        prefix = _WORD_PREFIX.match(scan.text, scan.at)
-        if prefix and (scan.sees("@") or prefix[1] not in (*WORD_TEXTS, *WORD_NUMBERS, *STEPS)):
-            word = prefix[1]
-            check_matched(scan, word, names)
-            scan.at = prefix.end()
-        columns.append(TableColumn(word, scan.property()))
+        columns.append(_condition(scan, names) if scan.sees("{") else _property(scan, names))
         scan.skip()
         if scan.is_done:
             return tuple(columns)
         scan.expect(",", " and another property")
 
 
+def _property(scan: Scanner, names: Sequence[str]) -> TableColumn:
+    word = names[0]
+    prefix = _WORD_PREFIX.match(scan.text, scan.at)
+    if prefix and (scan.sees("@") or prefix[1] not in (*WORD_TEXTS, *WORD_NUMBERS, *STEPS)):
+        word = prefix[1]
+        check_matched(scan, word, names)
+        scan.at = prefix.end()
+    return TableColumn(word, scan.property())
+
+
+def _condition(scan: Scanner, names: Sequence[str]) -> TableCondition:
+    start, depth = scan.at, 0
+    for token in _BRACE_OR_QUOTED.finditer(scan.text, start):
+        depth += {"{": 1, "}": -1}.get(token[0], 0)
+        if depth == 0:
+            scan.at = token.end()
+            # Blanks in front keep the positions of errors those of the whole text.
+            pattern = parse_extension(" " * (start + 1) + scan.text[start + 1 : token.start()], names)
+            return TableCondition(scan.text[start : scan.at], pattern)
+    raise scan.error("the closing } is missing", unexpected="end", at=len(scan.text))
+
+
 def frequencies(
-    hits: Iterable[Hit], table: Sequence[TableColumn], columns: Columns
+    hits: Iterable[Hit], table: Sequence[TableColumn | TableCondition], columns: Columns
 ) -> Counter[tuple[str, ...]]:
     """Count the hits with each combination of values."""
-    values = [columns.of_words(column.property) for column in table]
+    cells = [_cells(column, columns) for column in table]
+    counts: Counter[tuple[str, ...]] = Counter()
+    remaining = iter(hits)
+    while batch := list(islice(remaining, _HITS_AT_ONCE)):
+        counts.update(zip(*(column(batch) for column in cells), strict=True))
+    return counts
+
+
+def _cells(column: TableColumn | TableCondition, columns: Columns) -> Callable[[list[Hit]], list[str]]:
+    """A function that gives the cells of a column for some hits."""
     starts = columns.starts.tolist()
-    return Counter(
-        tuple(
-            text_at(column_values, starts[hit.sentence] + hit.words[column.word] - 1)
-            for column, column_values in zip(table, values, strict=True)
-        )
-        for hit in hits
-    )
+    if isinstance(column, TableColumn):
+        word, values = column.word, columns.of_words(column.property)
+        return lambda hits: [text_at(values, starts[hit.sentence] + hit.words[word] - 1) for hit in hits]
+    test, names = extension_test(column.pattern, columns), column.pattern.outer
+
+    def whether(hits: list[Hit]) -> list[str]:
+        words = {
+            name: np.array([starts[hit.sentence] + hit.words[name] - 1 for hit in hits], np.int64)
+            for name in names
+        }
+        flags = test(PartialMatches(np.array([hit.sentence for hit in hits], np.int64), words))
+        return ["yes" if flag else "no" for flag in flags.tolist()]
+
+    return whether

@@ -83,10 +83,10 @@ class ConditionParser:
         if self.scan.sees("{"):
             low, high = self._bounds(operator)
         self.scan.skip()
-        if operator in (">", "<"):
+        if operator in (">", "<", "->", "<-"):
             return Relation(kind, low, high, self._label()), negated
         if not (self.scan.sees("(") or self._sees_word()):
-            no_label = f"expected a word after {operator} (only > and < take labels)"
+            no_label = f"expected a word after {operator} (only > < -> and <- take labels)"
             raise self.scan.error(no_label if self.scan.sees_value() else f"{EXPECTED_WORD} after {operator}")
         if start == self.scan.at:
             return None
@@ -242,6 +242,7 @@ def all_of(conditions: Sequence[Condition]) -> Condition:
     return nontrivial[0] if len(nontrivial) == 1 else AllOf(tuple(nontrivial))
 
 
+_OR = re.compile(r";\s*or(?![^\s\[\](!@])")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", re.DOTALL)
 
 
@@ -253,6 +254,30 @@ def parse_query(text: str) -> ParsedQuery:
     ('1', <RelationKind.DESCENDANT: 'descendant'>, '2')
     """
     return QueryParser(text).query()
+
+
+def parse_alternatives(text: str) -> tuple[ParsedQuery, ...]:
+    """Parse the alternatives of a query, which ``; or`` separates.
+
+    >>> [len(parsed.pattern.words) for parsed in parse_alternatives("upos=VERB > obj; or upos=NOUN")]
+    [2, 1]
+    """
+    unquoted = _QUOTED.sub(lambda match: " " * len(match[0]), text)
+    starts = [0, *(match.end() for match in _OR.finditer(unquoted))]
+    ends = [*(match.start() for match in _OR.finditer(unquoted)), len(text)]
+    # Blanks in front keep the positions of errors those of the whole query.
+    return tuple(parse_query(" " * a + text[a:b]) for a, b in zip(starts, ends, strict=True))
+
+
+def parse_extension(text: str, names: Sequence[str]) -> Pattern:
+    """Parse a pattern that refers to matched words, like that of ``without``."""
+    parser = QueryParser(text)
+    parser.matched_names = set(names)
+    parser.words = {name: [] for name in names}
+    pattern = parser.extension()
+    if not parser.scan.is_done:
+        raise parser.scan.error("expected a relation such as > or .")
+    return pattern
 
 
 class QueryParser(ConditionParser):
@@ -301,8 +326,14 @@ class QueryParser(ConditionParser):
 
     def _error_after_part(self) -> QueryError:
         if self.scan.sees_keyword("or"):
-            return self.scan.error("put 'or' inside brackets: [upos=NOUN or deprel=obj]")
+            return self.scan.error("put 'or' inside brackets, [upos=NOUN or deprel=obj], or after ;")
         return self.scan.error("expected a relation such as > or . , or ; and another part")
+
+    def extension(self) -> Pattern:
+        """A pattern whose names may be those of ``self.words``."""
+        pattern = self._without()
+        self._check_mentions()
+        return pattern
 
     def _without(self) -> Pattern:
         """ "without" pattern: its new words are not part of the match."""

@@ -109,6 +109,13 @@ class RelationKind(enum.Enum):
     PRECEDING = "preceding"
     SIBLING = "sibling"
     SAME = "same"
+    ENHANCED_CHILD = "enhanced child"
+    ENHANCED_HEAD = "enhanced head"
+
+    @property
+    def is_enhanced(self) -> bool:
+        """Whether it is a relation of the enhanced graph, in DEPS."""
+        return self in (RelationKind.ENHANCED_CHILD, RelationKind.ENHANCED_HEAD)
 
     @property
     def inverse(self) -> RelationKind:
@@ -116,11 +123,14 @@ class RelationKind(enum.Enum):
         pairs = {
             RelationKind.DESCENDANT: RelationKind.ANCESTOR,
             RelationKind.FOLLOWING: RelationKind.PRECEDING,
+            RelationKind.ENHANCED_CHILD: RelationKind.ENHANCED_HEAD,
         }
         return (pairs | {b: a for a, b in pairs.items()}).get(self, self)
 
 
 RELATION_OPERATORS: dict[str, tuple[RelationKind, int | None]] = {
+    "->": (RelationKind.ENHANCED_CHILD, 1),
+    "<-": (RelationKind.ENHANCED_HEAD, 1),
     ">>": (RelationKind.DESCENDANT, None),
     "<<": (RelationKind.ANCESTOR, None),
     "..": (RelationKind.FOLLOWING, None),
@@ -143,7 +153,7 @@ class Relation:
     low: int = 1
     high: int | None = 1
     label: PropertyTest | None = None
-    """Test of the DEPREL of the lower word; only relations between head and child have one."""
+    """Test of the DEPREL of the lower word, or of the label in DEPS; relations of head and child have one."""
 
     @property
     def inverse(self) -> Relation:
@@ -154,7 +164,9 @@ class Relation:
     def is_unique(self) -> bool:
         """Whether a left word has at most one right word."""
         return self.kind is RelationKind.SAME or (
-            self.kind not in (RelationKind.SIBLING, RelationKind.DESCENDANT) and self.low == self.high
+            self.kind not in (RelationKind.SIBLING, RelationKind.DESCENDANT)
+            and not self.kind.is_enhanced
+            and self.low == self.high
         )
 
 

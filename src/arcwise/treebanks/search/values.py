@@ -151,6 +151,33 @@ class Columns:
             cyclic = above >= 0 if steps == self.longest else cyclic  # a path as long as the sentence
         return np.where(cyclic, np.int32(UNKNOWN), self.heads)
 
+    @cached_property
+    def _enhanced_arcs(self) -> tuple[Positions, Positions, Texts]:
+        """The arcs of DEPS between words: heads, dependents and labels."""
+        deps = self.of_words(Property("deps"))
+        assert isinstance(deps, Texts)
+        parsed = [_word_arcs(text) for text in deps.strings]
+        heads: list[int] = []
+        children: list[int] = []
+        labels: list[str] = []
+        first, end = self.first.tolist(), self.end.tolist()
+        for word, code in enumerate(deps.codes.tolist()):
+            for head, label in parsed[code]:
+                if first[word] + head <= end[word]:
+                    heads.append(first[word] + head - 1)
+                    children.append(word)
+                    labels.append(label)
+        return np.array(heads, np.int64), np.array(children, np.int64), Texts.of(labels)
+
+    def enhanced(self, holds: Callable[[Texts], Flags] | None) -> tuple[Positions, Positions]:
+        """Pairs of a word and a dependent in DEPS, each once; ``holds`` tells which labels to take."""
+        heads, children, labels = self._enhanced_arcs
+        if holds is not None:
+            taken = holds(labels)
+            heads, children = heads[taken], children[taken]
+        keys = np.unique(heads * max(self.size, 1) + children)
+        return keys // max(self.size, 1), keys % max(self.size, 1)
+
     def of_words(self, prop: Property) -> Values:
         """A property of every word."""
         return self._cached("word", prop, self._word_values)
@@ -251,6 +278,16 @@ def value_of_key(field: str, key: str) -> str:
     ('Sing', '_')
     """
     return next((value for name, value in split_pairs(field) if name == key), MISSING)
+
+
+def _word_arcs(deps: str) -> list[tuple[int, str]]:
+    """The arcs of a field from words, not from the root or from empty nodes."""
+    arcs = []
+    for part in deps.split("|"):
+        head, colon, label = part.partition(":")
+        if colon and head.isdecimal() and len(head) < 10 and int(head) > 0:
+            arcs.append((int(head), label))
+    return arcs
 
 
 def _number(text: str) -> float:
