@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import lru_cache
@@ -23,9 +24,11 @@ from starlette.routing import Route, Router
 
 from arcwise.errors import ArcwiseError
 from arcwise.treebanks import Treebank
+from arcwise.trees.draw import printable
 from arcwise.visual.html import PAGE_STYLE
 from arcwise.visual.palette import STYLE
 from arcwise.web.security import HEADERS
+from arcwise.web.serve_access import RequestGate
 from arcwise.web.serve_batches import LONG, RequestQueues
 from arcwise.web.serve_forms import parameters
 from arcwise.web.serve_json import answer_parts, parse_task, read_request
@@ -38,6 +41,7 @@ from arcwise.web.serve_limits import (
     too_large,
     too_slow,
 )
+from arcwise.web.serve_log import access_logger, log_fields, logger, request_id
 from arcwise.web.serve_metrics import ServiceMetrics
 from arcwise.web.serve_models import Models
 from arcwise.web.serve_openapi import openapi
@@ -70,6 +74,8 @@ Parts = Callable[[Treebank], Iterator[str]]
 """Writes a response as pieces of JSON text."""
 Value = TypeVar("Value")
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
+UDPIPE_PREFIX = "/services/udpipe/api"
+"""UDPipe's clients have this part of the address of its service built in."""
 BEAT = 0.5
 """Seconds between two signs of life of a worker."""
 LINGER = 2.0
@@ -87,8 +93,10 @@ class ServeApp:
         limits: Limits = Limits(),
         meter: ServiceMetrics | None = None,
         allow_origin: str | None = None,
+        gate: RequestGate | None = None,
     ) -> None:
         self._models, self._limits = models, limits
+        self._gate = gate or RequestGate()
         self._meter = meter or ServiceMetrics()
         self._queues: RequestQueues | None = None
         self._stopping = False
@@ -101,6 +109,8 @@ class ServeApp:
             "/v1/parse": (self._parse, ("POST",)),
             "/v1/openapi.json": (self._openapi, ("GET",)),
             "/healthz": (self._health, ("GET",)),
+            "/readyz": (self._ready, ("GET",)),
+            "/livez": (self._live, ("GET",)),
             "/metrics": (self._metrics, ("GET",)),
             **dict.fromkeys(PAGE_FILES, (self._page, ("GET",))),
         }
@@ -135,7 +145,10 @@ class ServeApp:
             await asyncio.sleep(BEAT)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"].startswith(UDPIPE_PREFIX):
+            scope["path"] = scope["path"].removeprefix(UDPIPE_PREFIX)
         started = time.perf_counter()
+        name = request_id(scope["headers"])
         status = 500
         is_started = False
 
@@ -143,7 +156,11 @@ class ServeApp:
             nonlocal status, is_started
             if message["type"] == "http.response.start":
                 status, is_started = message["status"], True
-                message["headers"] = [*self._headers, *message["headers"]]
+                message["headers"] = [
+                    *self._headers,
+                    (b"x-request-id", name.encode()),
+                    *message["headers"],
+                ]
                 return await send(message)
             if scope["method"] == "HEAD":
                 message["body"] = b""
@@ -153,11 +170,20 @@ class ServeApp:
         self._meter.opened(1)
         try:
             try:
+                self._gate.check(scope)
                 await self._router(scope, receive, send_in_time)
             except (ClientDisconnect, DeadlineExceeded):
                 # Not answered: nobody would read it.
                 raise
             except Exception as error:
+                if is_internal(error):
+                    logger.error(
+                        "internal error: %s %s",
+                        scope["method"],
+                        scope["path"],
+                        exc_info=error,
+                        extra=log_fields(request=name),
+                    )
                 if is_started:  # the client learns by the closed connection that the response is cut
                     status = 500
                     raise ConnectionAbortedError from error
@@ -169,7 +195,15 @@ class ServeApp:
             status = 400
         finally:
             self._meter.opened(-1)
-            self._meter.answered(scope["path"], status, time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            self._meter.answered(scope["path"], status, seconds)
+            if access_logger.isEnabledFor(logging.INFO):
+                self._log_access(scope, name, status, seconds)
+
+    def _log_access(self, scope: Scope, name: str, status: int, seconds: float) -> None:
+        client = (scope.get("client") or ("",))[0]
+        fields = log_fields(request=name, client=client, status=status, milliseconds=round(1000 * seconds, 1))
+        access_logger.info("%s %s", scope["method"], printable(scope["path"]), extra=fields)
 
     def _error_response(self, scope: Scope, error: Exception) -> Response:
         """Errors are text at UDPipe's addresses, as its clients expect, and JSON elsewhere."""
@@ -198,6 +232,13 @@ class ServeApp:
     async def _body(self, request: Request) -> bytes:
         """The body of a POST. A body over the limit is refused before it is in memory, whether its length was
         announced or not."""
+        encoding = request.headers.get("content-encoding", "identity").strip().lower()
+        if encoding != "identity":
+            raise RequestRefused(
+                415,
+                f"Content-Encoding: found {encoding!r}, expected none",
+                {"Accept-Encoding": "identity", "Connection": "close"},
+            )
         length = request.headers.get("content-length", "0")
         if length.isascii() and length.isdigit() and int(length) > self._limits.max_body:
             raise too_large(self._limits)
@@ -288,12 +329,29 @@ class ServeApp:
             return Response(b'{"status": "stopping"}', 503, media_type=JSON)
         return _json({"status": "ok", "models": [model.name for model in self._models.all]})
 
+    async def _ready(self, _: Request) -> Response:
+        """Whether new requests should come to this worker."""
+        if self._stopping:
+            return Response(b'{"status": "stopping"}', 503, media_type=JSON)
+        if self._queues is None or self._queues.waiting >= self._limits.queue:
+            return Response(b'{"status": "busy"}', 503, media_type=JSON)
+        return Response(b'{"status": "ready"}', media_type=JSON)
+
+    async def _live(self, _: Request) -> Response:
+        """Whether this worker runs at all."""
+        return Response(b'{"status": "alive"}', media_type=JSON)
+
     async def _metrics(self, _: Request) -> Response:
         return Response(self._meter.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def _page(self, request: Request) -> Response:
         data, kind = page_file(request.scope["path"])
         return Response(data, media_type=kind)
+
+
+def is_internal(error: Exception) -> bool:
+    """Whether an error is neither the client's nor a limit's, and belongs into the log."""
+    return not isinstance(error, HTTPException | RequestRefused | ArcwiseError)
 
 
 class _LingeringResponse(Response):
@@ -330,7 +388,7 @@ def _headers(allow_origin: str | None) -> list[tuple[bytes, bytes]]:
     if allow_origin is not None:
         headers |= {
             "Access-Control-Allow-Origin": allow_origin,
-            "Access-Control-Allow-Headers": "Content-Type",
+            "Access-Control-Allow-Headers": "Content-Type, Authorization, X-API-Key, X-Request-Id",
             "Cross-Origin-Resource-Policy": "cross-origin",
         }
     return [(name.lower().encode(), value.encode()) for name, value in headers.items()]

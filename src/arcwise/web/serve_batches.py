@@ -31,6 +31,7 @@ class Counter(Protocol):
     """Counts calls of a model."""
 
     def batch(self, requests: int, sentences: int, words: int) -> None: ...
+    def parsed(self, model: str, sentences: int, words: int) -> None: ...
 
 
 class Batcher:
@@ -97,12 +98,17 @@ class Batcher:
             try:
                 results = self._work(tasks)
             except BaseException as error:  # an internal error must not end the thread
-                results = [RuntimeError(f"{type(error).__name__}: {error}")] * len(tasks)
+                failure = RuntimeError(f"{type(error).__name__}: {error}")
+                failure.__cause__ = error  # for the traceback in the log
+                results = [failure] * len(tasks)
             self._running = ()
             parsed = [result for result in results if isinstance(result, Treebank)]
             self._counter.batch(
                 len(batch), sum(map(len, parsed)), sum(treebank.word_count for treebank in parsed)
             )
+            for task, result in zip(tasks, results, strict=True):
+                if isinstance(result, Treebank):
+                    self._counter.parsed(task.model.name, len(result), result.word_count)
             if not self._loop.is_closed():
                 self._loop.call_soon_threadsafe(_deliver, batch, results)
             heap_trimmer.trim_if_due()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from prometheus_client import generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 PATHS = ("/process", "/v1/parse", "/models", "other")
-STATUSES = (200, 400, 404, 405, 408, 413, 415, 429, 500, 503)
+STATUSES = (200, 204, 400, 401, 404, 405, 408, 413, 415, 429, 500, 503)
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, float("inf"))
 """Upper bounds of the histogram of seconds."""
 _PARSED = PATHS[:2]
@@ -30,6 +30,12 @@ _COUNTERS = {
 _GAUGES = {
     "waiting": ("arcwise_waiting_requests", "Requests waiting for a model."),
     "open": ("arcwise_open_requests", "Requests in progress."),
+}
+
+_BY_MODEL = {
+    "arcwise_model_requests": "Requests answered by a model.",
+    "arcwise_model_sentences": "Sentences parsed by a model.",
+    "arcwise_model_words": "Words parsed by a model.",
 }
 
 
@@ -46,16 +52,20 @@ _AT = _columns()
 class ServiceMetrics:
     """The counts of one worker. Each worker has a row of its own, so that none waits for a lock."""
 
-    def __init__(self, workers: int = 1) -> None:
+    def __init__(self, workers: int = 1, models: Sequence[str] = ()) -> None:
+        """``models``: the names of models that are counted each."""
+        self._models = {name: len(_AT) + 3 * at for at, name in enumerate(models)}
+        columns = len(_AT) + 3 * len(models)
         # Anonymous shared memory survives the death of any worker, and needs no file to clean up.
-        self._memory = mmap.mmap(-1, 8 * workers * len(_AT))
-        self._rows = np.frombuffer(self._memory, np.float64).reshape(workers, len(_AT))
+        self._memory = mmap.mmap(-1, 8 * workers * columns)
+        self._rows = np.frombuffer(self._memory, np.float64).reshape(workers, columns)
         self._row = self._rows[0]
 
     def of_worker(self, number: int) -> ServiceMetrics:
         """The same counts for a worker that starts now, which continues in its row."""
         made = ServiceMetrics.__new__(ServiceMetrics)
         made._memory, made._rows, made._row = self._memory, self._rows, self._rows[number]
+        made._models = self._models
         # Gauges of a killed predecessor would never go back to zero.
         for name in _GAUGES:
             made._row[_AT[name]] = 0
@@ -67,6 +77,12 @@ class ServiceMetrics:
         counts = {"batched_requests": requests, "sentences": sentences, "words": words, "batches": 1}
         for name, value in counts.items():
             self._row[_AT[name]] += value
+
+    def parsed(self, model: str, sentences: int, words: int) -> None:
+        """Count what a model has parsed for one request."""
+        at = self._models.get(model)
+        if at is not None:
+            self._row[at : at + 3] += (1, sentences, words)
 
     def opened(self, count: int) -> None:
         """Count requests that begin, or, below zero, that end."""
@@ -127,6 +143,12 @@ class ServiceMetrics:
             ]
             seconds.add_metric([path], buckets, sums[_AT[path, "sum"]])
         yield seconds
+        for place, (metric, text) in enumerate(_BY_MODEL.items()):
+            family = CounterMetricFamily(metric, text, labels=["model"])
+            for name, at in self._models.items():
+                family.add_metric([name], sums[at + place])
+            if self._models:
+                yield family
         memory = GaugeMetricFamily(
             "arcwise_worker_memory_bytes",
             "Memory of each worker; shared memory counts in each.",

@@ -11,6 +11,25 @@ from arcwise.models.registry import open_model
 from arcwise.parsing.parser import Parser
 from arcwise.pipeline.pipeline import Pipeline, as_pipeline
 
+ISO_CODES: Mapping[str, tuple[str, str]] = {
+    language: (two, three)
+    for language, two, three in (
+        line.split()
+        for line in """
+        afrikaans af afr|arabic ar ara|armenian hy hye|basque eu eus|belarusian be bel|bulgarian bg bul
+        catalan ca cat|chinese zh zho|croatian hr hrv|czech cs ces|danish da dan|dutch nl nld|english en eng
+        estonian et est|finnish fi fin|french fr fra|galician gl glg|german de deu|greek el ell|hebrew he heb
+        hindi hi hin|hungarian hu hun|icelandic is isl|indonesian id ind|irish ga gle|italian it ita
+        japanese ja jpn|kazakh kk kaz|korean ko kor|latin la lat|latvian lv lav|lithuanian lt lit
+        maltese mt mlt|marathi mr mar|norwegian no nor|persian fa fas|polish pl pol|portuguese pt por
+        romanian ro ron|russian ru rus|sanskrit sa san|serbian sr srp|slovak sk slk|slovenian sl slv
+        spanish es spa|swedish sv swe|tamil ta tam|telugu te tel|turkish tr tur|ukrainian uk ukr|urdu ur urd
+        vietnamese vi vie|welsh cy cym|wolof wo wol|yoruba yo yor
+        """.replace("\n", "|").split("|")
+        if line.strip()
+    )
+}
+"""Language → its codes in ISO 639-1 and 639-3, which clients of UDPipe send as names of models."""
 Step = Literal["tokenizer", "tagger", "parser"]
 
 
@@ -80,7 +99,8 @@ class Models:
         """
         if not name:
             return self.default
-        candidates = [name, name.lower(), *(_prefixes(name.lower()) if nearly else ())]
+        plain = name.lower().replace("_", "-")
+        candidates = [name, name.lower(), plain, *(_prefixes(plain) if nearly else ())]
         model = next((self._by_name[text] for text in candidates if text in self._by_name), None)
         if model is None:
             names = ", ".join(served.name for served in self.all)
@@ -91,7 +111,7 @@ class Models:
 def _other_names(model: ServedModel) -> list[str]:
     shorter = _prefixes(model.name)
     language = str(model.card.get("language", "")).lower()
-    return [*shorter, language] if language else shorter
+    return [*shorter, language, *ISO_CODES.get(language, ())] if language else shorter
 
 
 def _prefixes(name: str) -> list[str]:

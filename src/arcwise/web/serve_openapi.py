@@ -18,6 +18,7 @@ Json = dict[str, Any]
 JSON, TEXT = "application/json", "text/plain"
 _ERRORS = {
     400: "The request is wrong: a parameter, a model, a format, or the input.",
+    401: "The service needs a key, and the request has none that is known.",
     408: "The request took too long to arrive.",
     413: "The request, or a sentence of it, is too large.",
     415: "The body has an unsupported content type.",
@@ -93,7 +94,9 @@ def openapi(models: Models, limits: Limits) -> Json:
                 "get": _operation("getModels", model_list, {"200": listed}),
                 "post": _operation("postModels", model_list, {"200": listed}),
             },
-            "/healthz": {"get": _operation("health", "Readiness.", health)},
+            "/healthz": {"get": _operation("health", "Readiness, with the models.", health)},
+            "/readyz": {"get": _operation("ready", "Readiness of the worker that answers.", health)},
+            "/livez": {"get": _operation("live", "Liveness.", {"200": health["200"]})},
             "/metrics": {"get": _operation("metrics", "Metrics for Prometheus.", {"200": text})},
             "/v1/openapi.json": {"get": _operation("openapi", "This description.", {"200": description})},
         },

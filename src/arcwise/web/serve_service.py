@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
+from arcwise.web.serve_access import RequestGate
 from arcwise.web.serve_app import LINGER, ServeApp
 from arcwise.web.serve_limits import Limits
 from arcwise.web.serve_metrics import ServiceMetrics
@@ -28,14 +29,27 @@ def run_service(
     allow_origin: str | None,
     say: Say,
     started: Callable[[], None],
+    reload: Callable[[], Models] | None = None,
+    gate: RequestGate | None = None,
 ) -> bool:
-    """Serve until SIGTERM or Ctrl-C, with a worker for each socket. Returns whether it ended normally."""
+    """Serve until SIGTERM or Ctrl-C, with a worker for each socket. Returns whether it ended normally.
+
+    ``reload``: opens the models again at SIGHUP. ``gate``: API keys and the rate limit.
+    """
     # Each connection is a descriptor, and many systems start with 1024.
     _raise_file_limit()
-    meter = ServiceMetrics(len(sockets))
+    # Two rows for each worker: while models are reloaded, an old and a new one run at the same time.
+    meter = ServiceMetrics(2 * len(sockets), [model.name for model in models.all])
+    served = [models]
+
+    def reload_models() -> None:
+        if reload is not None:
+            served[0] = reload()
 
     def work(number: int, listening: socket.socket, alive: int) -> None:
-        app = ServeApp(models, limits=limits, meter=meter.of_worker(number), allow_origin=allow_origin)
+        app = ServeApp(
+            served[0], limits=limits, meter=meter.of_worker(number), allow_origin=allow_origin, gate=gate
+        )
         serve(
             app,
             listening,
@@ -58,6 +72,7 @@ def run_service(
         restarted=meter.restarted,
         beats=meter.beats,
         stall_seconds=limits.stall_seconds,
+        reload=reload_models,
     )
     return supervisor.run(started)
 
@@ -70,9 +85,11 @@ def timeout_protocol(idle: float, unread: float) -> Any:
     request, and after ``unread`` seconds in which a response could not be sent. It refuses a request line or
     headers that never end.
     """
-    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+    # Not the automatic choice: without httptools it takes h11, which answers a request that is hidden behind
+    # Content-Length and chunked together.
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-    base: Any = AutoHTTPProtocol
+    base: Any = HttpToolsProtocol
 
     class TimeoutProtocol(base):  # type: ignore[misc]
         _timer: Any = None

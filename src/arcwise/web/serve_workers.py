@@ -28,7 +28,7 @@ PATIENCE = 5
 """Consecutive failed starts after which the service gives up."""
 CHECK = 1.0
 """Seconds between two looks at the signs of life of workers."""
-_SIGNALS = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT}
+_SIGNALS = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 Say = Callable[[str], None]
 
 
@@ -83,7 +83,12 @@ class Supervisor:
     """Starts workers and restarts those that die. ``work(number, socket, alive)`` runs in a worker until
     SIGTERM, or until ``alive`` (the end of a pipe) closes because the supervisor is gone. ``restarted`` is
     called with the number of a worker that is restarted. ``beats(number)`` counts the signs of life of a
-    worker: one that gives none for ``stall_seconds`` is killed and restarted."""
+    worker: one that gives none for ``stall_seconds`` is killed and restarted. At SIGHUP ``reload`` runs, and
+    all workers are replaced by new ones, which start before the old ones finish their requests.
+
+    ``work`` and the other functions get the number of a slot: ``slots`` are two for each worker, since an old
+    and a new one run at the same time.
+    """
 
     def __init__(
         self,
@@ -94,10 +99,14 @@ class Supervisor:
         restarted: Callable[[int], None] = lambda number: None,
         beats: Callable[[int], float] | None = None,
         stall_seconds: float = float("inf"),
+        reload: Callable[[], None] | None = None,
     ) -> None:
         self._sockets, self._work, self._say, self._restarted = sockets, work, say, restarted
         self._beats, self._stall_seconds = beats, stall_seconds
         self._checked = time.monotonic()
+        self._reload = reload
+        self._generation = 0
+        self._retired: set[int] = set()
         self._workers: dict[int, WorkerProcess] = {}
         self._due: dict[int, float] = {}
         self._failed_starts = 0
@@ -129,14 +138,38 @@ class Supervisor:
             received = signal.sigtimedwait(_SIGNALS, wait)
             if received is not None and received.si_signo in (signal.SIGTERM, signal.SIGINT):
                 return True
+            if received is not None and received.si_signo == signal.SIGHUP:
+                self._replace()
             self._reap()
             self._kill_stalled()
             for number in [n for n, due in self._due.items() if due <= time.monotonic()]:
                 del self._due[number]
-                self._restarted(number)
+                self._restarted(self.slot(number))
                 self._start(number)
         self._say(f"{PATIENCE} workers in a row ended as soon as they were started; the service ends")
         return False
+
+    def _replace(self) -> None:
+        """Reload, and replace all workers; if reloading fails, the old ones go on."""
+        if self._reload is None or self._retired:  # the last replacement is still under way
+            return
+        try:
+            self._reload()
+        except Exception as error:
+            return self._say(f"reload: {error}; the service continues as before")
+        self._generation += 1
+        gc.collect()
+        gc.freeze()
+        for number, worker in list(self._workers.items()):
+            self._start(number)
+            self._retired.add(worker.pid)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker.pid, signal.SIGTERM)
+        self._say("reloaded")
+
+    def slot(self, number: int) -> int:
+        """The slot of the present worker of a number."""
+        return number + len(self._sockets) * (self._generation % 2)
 
     def _start(self, number: int) -> None:
         with warnings.catch_warnings():
@@ -161,7 +194,7 @@ class Supervisor:
                 signal.SIGINT, signal.SIG_IGN
             )  # Ctrl-C reaches the whole group; the supervisor sends SIGTERM
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-            self._work(number, self._sockets[number], self._alive)
+            self._work(self.slot(number), self._sockets[number], self._alive)
             status = 0
         except BaseException as error:
             self._say(f"worker {number}: {type(error).__name__}: {error}")
@@ -173,6 +206,7 @@ class Supervisor:
     def _reap(self) -> None:
         """Schedule the restart of workers that died: at once, or after a pause if the worker failed to
         start."""
+        self._retired = {pid for pid in self._retired if not os.waitpid(pid, os.WNOHANG)[0]}
         for number, worker in list(self._workers.items()):
             pid, status = os.waitpid(worker.pid, os.WNOHANG)
             if not pid:
@@ -192,7 +226,7 @@ class Supervisor:
         # At most two checks are counted, however long they took: the whole machine may have been stopped.
         elapsed, self._checked = min(now - self._checked, 2 * CHECK), now
         for number, worker in self._workers.items():
-            beats = self._beats(number)
+            beats = self._beats(self.slot(number))
             worker.stalled = worker.stalled + elapsed if beats == worker.beats else 0.0
             worker.beats = beats
             if worker.stalled > self._stall_seconds:
@@ -210,22 +244,23 @@ class Supervisor:
             listening.close()
         self._signal(signal.SIGTERM)
         end = time.monotonic() + GRACE
-        while self._workers and time.monotonic() < end:
+        while (self._workers or self._retired) and time.monotonic() < end:
             received = signal.sigtimedwait(_SIGNALS, max(0.0, end - time.monotonic()))
             if received is not None and received.si_signo == signal.SIGINT:  # Ctrl-C for the second time
                 break
             for number, worker in list(self._workers.items()):
                 if os.waitpid(worker.pid, os.WNOHANG)[0]:
                     del self._workers[number]
+            self._retired = {pid for pid in self._retired if not os.waitpid(pid, os.WNOHANG)[0]}
         self._signal(signal.SIGKILL)
-        for worker in self._workers.values():
-            os.waitpid(worker.pid, 0)
+        for pid in [*(worker.pid for worker in self._workers.values()), *self._retired]:
+            os.waitpid(pid, 0)
         self._workers.clear()
 
     def _signal(self, number: int) -> None:
-        for worker in self._workers.values():
+        for pid in [*(worker.pid for worker in self._workers.values()), *self._retired]:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(worker.pid, number)
+                os.kill(pid, number)
 
 
 def _exit_reason(status: int) -> str:
