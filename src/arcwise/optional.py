@@ -13,12 +13,16 @@ from typing import Any
 from arcwise.errors import MissingExtraError
 
 
-def require(*libraries: str) -> None:
+def require(*libraries: str, extra: str | None = None) -> None:
     """Raise ``MissingExtraError``, which names all missing libraries, unless all are installed. Imports none.
+
+    ``extra``: the extra of arcwise that has them, which is then what to install.
 
     >>> require("numpy")
     """
     missing = [library for library in libraries if not is_installed(library)]
+    if missing and extra is not None:
+        raise MissingExtraError(" and ".join(missing), install_command(f"arcwise[{extra}]"))
     if missing:
         raise MissingExtraError(" and ".join(missing), install_command(*missing))
 
@@ -39,7 +43,8 @@ def is_installed(library: str) -> bool:
 
 def install_command(*libraries: str) -> str:
     """Return a command that installs libraries for the running Python, however arcwise was installed."""
-    python, names = Path(sys.executable), " ".join(libraries)
+    # Quoted: shells expand brackets, which the names of extras have.
+    python, names = Path(sys.executable), " ".join(map(shlex.quote, libraries))
     if not is_installed("pip"):  # for example, an environment of uv
         return f"uv pip install -p {shlex.quote(str(python))} {names}"
     pip = shutil.which("pip")

@@ -23,6 +23,8 @@ from arcwise import (
     Word,
 )
 from arcwise.inference import Alternative
+from arcwise.treebanks import exchange
+from arcwise.treebanks.words import Words
 
 if TYPE_CHECKING:
     from typing_extensions import assert_type
@@ -102,6 +104,13 @@ def parse_text() -> None:
         for word in sentence.words:
             assert_type(word, Word)
             assert_type(word.form, str)
+        for word in sentence:
+            assert_type(word.ancestors, list[Word])
+        assert_type(sentence[0], Word)
+        assert_type(sentence[:2], Words)
+        assert_type(sentence.root, Word | None)
+    assert_type(document.words, list[Word])
+    exchange.to_pandas(document)
 
 
 def parse_a_treebank(treebank: Treebank) -> None:

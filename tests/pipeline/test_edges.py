@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import pickle
 import pydoc
 from typing import Any
 
 import pytest
 
 from arcwise import InputError, Sentence, Treebank
+from arcwise.errors import OptionError
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.induction.dmv import DMV
 from arcwise.induction.parser import DmvParser
@@ -120,3 +122,41 @@ def test_help_is_readable(kind: type[Any]) -> None:
     for name, member in vars(kind).items():
         if callable(member) and not name.startswith("_"):
             assert member.__doc__, name
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "\n \t\n", "a\x00b c", "half \ud800 a pair", "\ufeffmark", " a  b ", "a" + " b" * 150_000],
+    ids=["empty", "blank", "lines", "nul", "surrogate", "mark", "spaces", "long"],
+)
+def test_the_text_of_a_document_is_the_text(nlp: Pipeline, text: str) -> None:
+    document = nlp(text)
+    assert document.text == text
+    for token in document.tokens[:20]:
+        assert len(text[token.start : token.end]) == len(token.form)
+    assert next(nlp.pipe([text])).text == text
+    assert pickle.loads(pickle.dumps(document)).text == text
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True, None])
+def test_threads_are_a_number_from_one(
+    nlp: Pipeline, graph: GraphParser, transition: TransitionParser, threads: Any
+) -> None:
+    grammar = DmvParser(DMV.uniform(("NOUN", "VERB")))
+    for parse in (
+        lambda: nlp("Birds sing.", threads=threads),
+        lambda: nlp.parse([["Birds"]], threads=threads),
+        lambda: list(nlp.pipe(["Birds sing."], threads=threads)),
+        lambda: graph.parse([["Birds"]], threads=threads),  # type: ignore[arg-type]
+        lambda: transition.parse([["Birds"]], threads=threads),  # type: ignore[arg-type]
+        lambda: grammar.parse([["Birds"]], threads=threads),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(OptionError, match=f"threads: found {threads}, expected a whole number"):
+            parse()
+
+
+def test_an_empty_word_is_refused(nlp: Pipeline) -> None:
+    with pytest.raises(InputError, match=r"treebank\[1\]: found an empty word at 2, expected text"):
+        nlp.parse([["Birds"], ["a", "b", ""]])
+    with pytest.raises(InputError, match="forms: found an empty word at 0"):
+        Sentence.from_words(["", "a"])

@@ -196,3 +196,63 @@ def test_views_keep_nothing_alive() -> None:
         assert gone() is None
     finally:
         gc.enable()
+
+
+# ---- what users of spaCy expect
+
+
+def sentence_of(heads: str, forms: str = "") -> Sentence:
+    rows = [
+        f"{i}\t{form}\t_\t_\t_\t_\t{head}\tdep\t_\t_\n"
+        for i, (head, form) in enumerate(zip(heads.split(), forms.split() or "abcdefgh", strict=False), 1)
+    ]
+    return Treebank(("".join(rows) + "\n").encode(), strict=False)[0]
+
+
+def test_a_sentence_is_a_sequence_of_words() -> None:
+    sentence = sentence_of("2 0 2 3", "The birds sing songs")
+    assert [word.form for word in sentence] == sentence.forms
+    assert (sentence[0].form, sentence[-1].form, sentence[1].id) == ("The", "songs", 2)
+    assert [word.form for word in sentence[1:3]] == ["birds", "sing"]
+    assert sentence[0] in sentence
+    assert list(reversed(list(sentence)))[0] == sentence[-1]
+    with pytest.raises(IndexError, match="word 4 of 4"):
+        sentence[4]
+
+
+def test_lefts_rights_and_ancestors() -> None:
+    sentence = sentence_of("2 4 2 0 4 5")
+    assert [[w.id for w in word.lefts] for word in sentence] == [[], [1], [], [2], [], []]
+    assert [[w.id for w in word.rights] for word in sentence] == [[], [3], [], [5], [6], []]
+    assert [[w.id for w in word.ancestors] for word in sentence] == [[2, 4], [4], [2, 4], [], [4], [5, 4]]
+
+
+def test_the_root_of_a_sentence() -> None:
+    sentence = sentence_of("2 0 2")
+    assert sentence.root == sentence[1]
+    assert sentence_of("0 0").root is not None
+    assert sentence_of("0 0").root.id == 1  # type: ignore[union-attr]
+    assert sentence_of("_ _").root is None
+
+
+def test_ancestors_end_in_a_cycle() -> None:
+    sentence = sentence_of("2 3 2 _")
+    assert [[w.id for w in word.ancestors] for word in sentence] == [[2, 3], [3], [2], []]
+
+
+def test_words_have_the_offsets_of_their_tokens() -> None:
+    document = arcwise.load("en-fast")("They don't go.")
+    spans = [(word.form, document.text[word.start : word.end]) for word in document.words]
+    assert spans == [("They", "They"), ("do", "don't"), ("n't", "don't"), ("go", "go"), (".", ".")]
+    assert (len(document), len(document.words), len(document[0])) == (1, 5, 5)
+    assert [word.deprel for word in document.words] == [word.label for word in document.words]
+
+
+@pytest.mark.parametrize("name", ["upos", "forms", "tree", "heads", "words", "root", "rows", "text"])
+def test_columns_cannot_be_assigned(name: str) -> None:
+    sentence = arcwise.load("en-fast")("Birds sing.")[0]
+    with pytest.raises(AttributeError, match=rf"{name} cannot be assigned; sentence.annotate"):
+        setattr(sentence, name, ["X"])
+    assert "Birds" in repr(sentence)
+    sentence.seen = True  # type: ignore[attr-defined]  # notes of one's own are fine
+    assert pickle.loads(pickle.dumps(sentence)).forms == sentence.forms

@@ -244,7 +244,9 @@ def test_a_start_that_is_refused_leaves_no_file_behind(
 @pytest.mark.parametrize("library", ["starlette", "uvicorn"])
 def test_a_missing_extra(file: Path, library: str, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    assert f"this needs {library}, which is not installed" in refused([str(file)], capsys)
+    said = refused([str(file)], capsys)
+    assert f"this needs {library}, which is not installed: " in said
+    assert "'arcwise[web]'" in said
 
 
 def test_nothing_optional_is_imported_before_it_is_needed() -> None:

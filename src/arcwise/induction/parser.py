@@ -12,7 +12,14 @@ from arcwise.errors import InputError, ModelError
 from arcwise.evaluation.attachment import uas_las
 from arcwise.induction.dmv import DMV, Heads, read_json
 from arcwise.learning.model_file import Packable, Packed, Precision
-from arcwise.parsing.parser import TAGS, Capabilities, ParseOptions, SentenceConstraints, reject_constraints
+from arcwise.parsing.parser import (
+    TAGS,
+    Capabilities,
+    ParseOptions,
+    SentenceConstraints,
+    check_threads,
+    reject_constraints,
+)
 from arcwise.parsing.parses import Analysis
 from arcwise.treebanks import Treebank, as_treebank
 from arcwise.treebanks.files import PathLike
@@ -78,6 +85,7 @@ class DmvParser(Packable):
         threads: int = 1,
     ) -> Treebank:
         """Replace HEAD and DEPREL (``root`` and ``dep``) by the Viterbi trees."""
+        check_threads(threads)
         options.check("dmv", self.capabilities)
         reject_constraints("dmv", constraints)
         return self.grammar.parse_treebank(

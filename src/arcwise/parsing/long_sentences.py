@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from arcwise.parsing.output import TagColumns, TreeParser, analysis, annotated
-from arcwise.parsing.parser import TAGS, ParseOptions, SentenceConstraints
+from arcwise.parsing.parser import TAGS, ParseOptions, SentenceConstraints, check_threads
 from arcwise.parsing.parses import Analysis, Note, Parses, Probabilities
 from arcwise.treebanks import Sentence, Treebank
 
@@ -56,6 +56,8 @@ def analyse_any_length(
     tag_columns: TagColumns | None = None,
 ) -> Analysis:
     """Like ``analysis``, but sentences longer than ``options.max_words`` are parsed in pieces."""
+
+    check_threads(threads)
 
     def analyse(
         part: Treebank, part_options: ParseOptions, part_constraints: SentenceConstraints

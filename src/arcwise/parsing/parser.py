@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
+import numpy as np
+
 from arcwise.errors import OptionError
 from arcwise.inference import Constraints
 from arcwise.learning.model_file import Packed, Precision
@@ -159,6 +161,12 @@ class ParseOptions:
         for name in names:
             if name in values:
                 raise OptionError(name, f"found {values[name]}, which a {kind} parser does not support")
+
+
+def check_threads(threads: int) -> None:
+    """Raise ``OptionError`` unless the number of threads is a whole number from 1."""
+    if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1:
+        raise OptionError("threads", f"found {threads!r}, expected a whole number, at least 1")
 
 
 def reject_constraints(kind: str, constraints: SentenceConstraints) -> None:

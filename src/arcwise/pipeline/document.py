@@ -12,7 +12,7 @@ from arcwise.inference import Alternative, LabelledArc, likeliest_arcs
 from arcwise.parsing.parses import Parses, Probabilities
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.json_format import comment_number
-from arcwise.treebanks.words import Token
+from arcwise.treebanks.words import Token, Word
 from arcwise.trees import draw
 from arcwise.visual import html_parts, svg
 
@@ -116,18 +116,28 @@ class ParsedSentence(Sentence):
 
 
 class Document:
-    """The parsed sentences of a text."""
+    """The parsed sentences of a text.
+
+    A document is a sequence of sentences, as a sentence is one of words: ``len(doc)`` counts sentences, ``for
+    sentence in doc`` yields them, and ``doc.words`` has all words.
+    """
 
     def __init__(
-        self, treebank: Treebank, pipeline: Pipeline | None = None, parses: Parses | None = None
+        self,
+        treebank: Treebank,
+        pipeline: Pipeline | None = None,
+        parses: Parses | None = None,
+        text: str | None = None,
     ) -> None:
+        """``text``: what was parsed; None: it is rebuilt from the tokens."""
         self.treebank = treebank
+        self._text = text
         self.parses = parses
         """Trees and probabilities as arrays; None if the parser gives none."""
         self._pipeline = pipeline
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.treebank, self._pipeline, self.parses)
+        return type(self), (self.treebank, self._pipeline, self.parses, self._text)
 
     @cached_property
     def sentences(self) -> list[ParsedSentence]:
@@ -136,7 +146,7 @@ class Document:
         return [ParsedSentence(self.treebank, i, self._pipeline, self.parses) for i in numbers]
 
     def __len__(self) -> int:
-        """Number of sentences."""
+        """Number of sentences; ``len(doc.words)`` is that of words."""
         return len(self.treebank)
 
     def __iter__(self) -> Iterator[ParsedSentence]:
@@ -150,6 +160,11 @@ class Document:
         return self.sentences[at]
 
     @cached_property
+    def words(self) -> list[Word]:
+        """Words of all sentences, in order; ``word.id`` counts within its sentence."""
+        return [word for sentence in self.sentences for word in sentence]
+
+    @cached_property
     def tokens(self) -> list[Token]:
         """Tokens of the text with their offsets: ``doc.text[token.start : token.end]`` is ``token.form``.
 
@@ -160,8 +175,12 @@ class Document:
 
     @property
     def text(self) -> str:
-        """The text, reconstructed from the tokens; ``nlp(text).text`` is ``text``."""
-        return self.treebank.surface.text
+        """The text: ``nlp(text).text`` is ``text``; elsewhere it is reconstructed from the tokens.
+
+        Tokens have U+FFFD for NUL and a question mark for a lone surrogate, which CoNLL-U cannot contain; their
+        offsets are the same.
+        """
+        return self.treebank.surface.text if self._text is None else self._text
 
     def to_conllu(self) -> str:
         """Return CoNLL-U text with confidences in MISC and comments."""

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO, TypeVar, overl
 from arcwise.errors import ModelError
 from arcwise.inference import Alternative
 from arcwise.learning.model_file import Packed, Precision, write_model
-from arcwise.parsing.parser import TAGS, Capabilities, ParseOptions, Parser, SentenceConstraints
+from arcwise.parsing.parser import (
+    TAGS,
+    Capabilities,
+    ParseOptions,
+    Parser,
+    SentenceConstraints,
+    check_threads,
+)
 from arcwise.parsing.parses import Analysis, Parses
 from arcwise.pipeline.document import Document
 from arcwise.pipeline.text_batches import (
@@ -136,25 +143,29 @@ class Pipeline:
 
         Each document is the same as if its text were parsed alone.
         """
+        check_threads(threads)
         data = [encoded(checked_text(text, f"texts[{number}]")) for number, text in enumerate(texts)]
         documents: list[Document] = []
+        left = iter(texts)
         for batch in batch_by_bytes(data):
             if options.k_best > 1 or len(batch[0]) > BATCH_BYTES:
-                documents += [self._parse_long(text, options, threads) for text in batch]
+                documents += [self._parse_long(text, options, threads, next(left)) for text in batch]
             else:
                 treebank, counts = self.tokenizer.tokenize_texts(batch, threads=threads)
                 analysis = self.analyse(treebank, options=options, threads=threads)
                 parts = split_analysis(analysis, counts)
-                documents += [Document(part.treebank, self, part.parses) for part in parts]
+                documents += [Document(part.treebank, self, part.parses, next(left)) for part in parts]
         return documents
 
-    def _parse_long(self, text: bytes, options: ParseOptions, threads: int) -> Document:
+    def _parse_long(self, text: bytes, options: ParseOptions, threads: int, original: str) -> Document:
         """Parse one text of any length, in chunks."""
         pieces = list(self.analyses(io.BytesIO(text), options=options, threads=threads))
         whole = Treebank(b"".join(piece.treebank.data for piece in pieces), source="<text>")
         parses = [piece.parses for piece in pieces if piece.parses is not None]
         complete = bool(pieces) and len(parses) == len(pieces)
-        return Document(whole, self, Parses.joined(parses) if complete else None)
+        # k best trees are several sentences each, whose text is not the original.
+        kept = original if options.k_best == 1 else None
+        return Document(whole, self, Parses.joined(parses) if complete else None, kept)
 
     def stream(
         self,
@@ -219,6 +230,7 @@ class Pipeline:
         threads: int = 1,
     ) -> Analysis:
         """Parse, and return trees and probabilities as arrays too if there is one tree per sentence."""
+        check_threads(threads)
         tagged = self._tagged(as_treebank(treebank), options, threads)
         return self.parser.analyse(tagged, options=options, constraints=constraints, threads=threads)
 

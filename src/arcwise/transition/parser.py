@@ -22,6 +22,7 @@ from arcwise.parsing.parser import (
     Capabilities,
     ParseOptions,
     SentenceConstraints,
+    check_threads,
     reject_constraints,
 )
 from arcwise.parsing.parses import (
@@ -134,6 +135,7 @@ class TransitionParser(TrainedParser[TransitionModel]):
         threads: int = 1,
     ) -> Analysis:
         """Like ``parse``, but also returns the parses as arrays."""
+        check_threads(threads)
         treebank = as_treebank(treebank)
         if self.model.system.many_heads:
             reject_constraints(str(self.model.system), constraints)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from arcwise.errors import InputError
 from arcwise.treebanks.sentence import Sentence
 from arcwise.treebanks.treebank import Treebank
 
 if TYPE_CHECKING:
-    TreebankLike: TypeAlias = Treebank | Sentence | Sequence[Sentence] | Sequence[Sequence[str]]
+
+    class HasTreebank(Protocol):
+        """A ``Document``, which lives above this package."""
+
+        treebank: Treebank
+
+    TreebankLike: TypeAlias = Treebank | Sentence | HasTreebank | Sequence[Sentence] | Sequence[Sequence[str]]
 
 _EXPECTED = "expected a Treebank, a Sentence, or a list of sentences, each a Sentence or a list of words"
 
@@ -46,4 +52,6 @@ def _sentence(item: Any, number: int) -> Sentence:
         return item
     if not isinstance(item, list | tuple) or not item or not all(isinstance(word, str) for word in item):
         raise InputError(f"treebank[{number}]: found {item!r}, expected a Sentence or a list of words")
+    if not all(item):
+        raise InputError(f"treebank[{number}]: found an empty word at {list(item).index('')}, expected text")
     return Sentence.from_words(item)

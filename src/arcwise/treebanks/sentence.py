@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from arcwise.treebanks.field_values import (
     read_alternatives,
 )
 from arcwise.treebanks.rows import BOM, NATIVE_KINDS, TokenRow, joined_text, token_spans
-from arcwise.treebanks.words import Token, Words
+from arcwise.treebanks.words import Token, Word, Words
 from arcwise.trees import UNKNOWN, Tree
 
 if TYPE_CHECKING:
@@ -28,13 +28,33 @@ if TYPE_CHECKING:
 
 
 class Sentence:
-    """One sentence of a treebank: a cheap view that decodes columns on first use."""
+    """One sentence of a treebank: a cheap view that decodes columns on first use, and a sequence of its words.
+
+    >>> sentence = Sentence.from_words(["Birds", "sing"], tree=Tree.from_heads([2, 0], ["nsubj", "root"]))
+    >>> len(sentence), sentence[0].form, [word.form for word in sentence], sentence.root
+    (2, 'Birds', ['Birds', 'sing'], <Word 2 sing root>)
+
+    Columns cannot be assigned: ``annotate`` returns a changed sentence.
+    """
 
     __slots__ = ("__dict__", "number", "treebank")
+    treebank: Treebank
+    number: int
 
     def __init__(self, treebank: Treebank, number: int) -> None:
-        self.treebank = treebank
-        self.number = number
+        # As the slots do it: __setattr__ is for those who use a sentence, and would cost twice as much here.
+        _set_treebank(self, treebank)
+        _set_number(self, number)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to assign a column or anything else that the class defines."""
+        # A cached property would take the value, and words and drawings would contradict the file.
+        if isinstance(getattr(type(self), name, None), property | cached_property):
+            raise AttributeError(
+                f"{type(self).__name__}.{name} cannot be assigned; sentence.annotate(…) returns a changed "
+                "sentence"
+            )
+        super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Without the decoded columns: decoding them again is cheaper than sending them.
@@ -56,6 +76,8 @@ class Sentence:
         """
         if not forms:
             raise InputError("forms: found no word, expected at least one")
+        if not all(forms):
+            raise InputError(f"forms: found an empty word at {list(forms).index('')}, expected text")
         rows = "".join(f"{i}\t_\t_\t_\t_\t_\t_\t_\t_\t_\n" for i in range(1, len(forms) + 1))
         from arcwise.treebanks.treebank import Treebank
 
@@ -76,6 +98,17 @@ class Sentence:
         """The number of words."""
         first, last = self._words
         return last - first
+
+    def __iter__(self) -> Iterator[Word]:
+        return iter(self.words)
+
+    @overload
+    def __getitem__(self, at: int) -> Word: ...
+    @overload
+    def __getitem__(self, at: slice) -> Words: ...
+    def __getitem__(self, at: int | slice) -> Word | Words:
+        """A word, from 0 as in ``words``; ``sentence[0].id`` is 1."""
+        return self.words[at]
 
     def __repr__(self) -> str:
         return f"Sentence({' '.join(self.forms)!r})"
@@ -218,6 +251,12 @@ class Sentence:
         return Words(self, range(1, len(self) + 1))
 
     @property
+    def root(self) -> Word | None:
+        """The word whose head is the root, the first if there are several; None if there is none."""
+        roots = self.child_ids[0]
+        return Word(self, roots[0]) if roots else None
+
+    @property
     def tokens(self) -> list[Token]:
         """The tokens of the text, with their offsets: multiword tokens, and words outside of them."""
         return [Token(self, row, at) for at, row in enumerate(self.token_rows)]
@@ -298,3 +337,7 @@ class Sentence:
         treebank = Treebank(self.conllu_bytes, source=self.treebank.source)
         lines = None if comments is None else [comments]
         return treebank.annotate(heads=heads, comments=lines, strict=True, **columns)[0]
+
+
+_set_treebank: Any = Sentence.__dict__["treebank"].__set__
+_set_number: Any = Sentence.__dict__["number"].__set__

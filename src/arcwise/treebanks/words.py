@@ -64,6 +64,11 @@ class Word:
         return self.sentence.deprels[self.id - 1]
 
     @property
+    def deprel(self) -> str:
+        """DEPREL: the same as ``label``, by the name of the column."""
+        return self.label
+
+    @property
     def deps(self) -> list[EnhancedArc]:
         """DEPS: the head (its ID as text) and the label of each arc; one head may have several labels."""
         return enhanced_arcs(self.sentence.deps[self.id - 1]) or []
@@ -93,6 +98,24 @@ class Word:
     def children(self) -> list[Word]:
         """The direct dependents, in order."""
         return [Word(self.sentence, child) for child in self.sentence.child_ids[self.id]]
+
+    @property
+    def lefts(self) -> list[Word]:
+        """The direct dependents before the word, in order."""
+        return [Word(self.sentence, child) for child in self.sentence.child_ids[self.id] if child < self.id]
+
+    @property
+    def rights(self) -> list[Word]:
+        """The direct dependents after the word, in order."""
+        return [Word(self.sentence, child) for child in self.sentence.child_ids[self.id] if child > self.id]
+
+    @property
+    def ancestors(self) -> list[Word]:
+        """The head, its head and so on, up to a root; a cycle of heads ends before it repeats."""
+        heads, above = self.sentence.head_ids, [self.id]
+        while (head := heads[above[-1]]) > 0 and head < len(heads) and head not in above:
+            above.append(head)
+        return [Word(self.sentence, number) for number in above[1:]]
 
     @property
     def subtree(self) -> list[Word]:
@@ -136,6 +159,17 @@ class Word:
         ``arcwise parse --alternatives`` wrote.
         """
         return self.sentence.word_alternatives[self.id - 1]
+
+    @property
+    def start(self) -> int:
+        """Start offset in the text, in characters. A word of a multiword token has the offsets of the token,
+        because the text does not say where one word ends and the next begins."""
+        return self.token.start
+
+    @property
+    def end(self) -> int:
+        """End offset: one past the last character."""
+        return self.token.end
 
     @property
     def token(self) -> Token:

@@ -25,7 +25,7 @@ SWITCH_INTERVAL = 0.0005
 
 def require_web(*libraries: str) -> None:
     """Raise ``MissingExtraError`` unless the libraries of the extra ``web``, and these, are installed."""
-    require("starlette", "uvicorn", *libraries)
+    require("starlette", "uvicorn", *libraries, extra="web")
 
 
 def listening_socket(port: int) -> socket.socket:
