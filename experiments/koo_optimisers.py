@@ -88,7 +88,8 @@ def agreement(cells: Mapping[Cell, Sequence[Training]]) -> str:
             differences.append(100 * (eg.scores().uas - cg.scores().uas))
             gaps.append(100 * eg.report()["history"][-1]["gap"])
     return (
-        "Log-linear models by EG minus by CG at the same C, which have the same optimum: "
+        f"Log-linear models by EG minus by CG at the same C, which have the same optimum (CG ends after "
+        f"{ITERATIONS} iterations, before it has converged): "
         f"{between(differences)} points of UAS. The duality gap of EG at its end: {between(gaps, '.2f')} % "
         "of the primal."
     )
