@@ -332,8 +332,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         f"clusters are split in two by noise, trained, and half of the splits that the likelihood of "
         f"training sentences loses least by are merged again, so that the rounds end with 2, 3 and 5 of at "
         f"most {SPLIT} clusters. The first rows are those of the table before. Its step size was set once, "
-        f"after a first version was behind `latent` on dev and on test of Danish-CDT; `latent` was not revisited. "
-        f"Clusters of word tokens, "
+        f"after a first version was behind `latent` on dev and test of Danish-CDT; that of `latent` was not "
+        f"revisited. Clusters of word tokens, "
         f"also proposed there, are not tried: all arcs of a word would share its cluster, a tree would "
         f"no longer be scored arc by arc, and its sums would be no determinants."
     )
