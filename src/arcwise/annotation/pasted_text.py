@@ -44,18 +44,13 @@ def _tokenized_rows(line: str, tokenizer: Tokenizer) -> Iterator[str]:
     from arcwise.pipeline.pretokenized import line_tokenizer
 
     rows = Treebank.from_string(line_tokenizer(tokenizer)(line, 0, 1))[0].rows
-    for place, row in enumerate(rows):
+    last = rows[-1][0]
+    for row in rows:
         # Positions in the pasted text mean nothing in the file, and a sentence ends its line.
-        at_end = all(later[0].isdecimal() and _inside(later[0], row[0]) for later in rows[place + 1 :])
+        at_end = row[0] == last or row[0].endswith(f"-{last}")
         dropped = ("TokenRange", "SpaceAfter", "SpacesAfter") if at_end else ("TokenRange",)
         kept = [part for part in row[9].split("|") if part.partition("=")[0] not in dropped]
         yield "\t".join([*row[:9], "|".join(kept) or "_"]) + "\n"
-
-
-def _inside(word: str, token: str) -> bool:
-    """Whether a word belongs to a multiword token (``3-4``)."""
-    first, _, last = token.partition("-")
-    return bool(last) and int(first) <= int(word) <= int(last)
 
 
 def simple_rows(line: str) -> Iterator[str]:

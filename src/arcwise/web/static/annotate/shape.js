@@ -134,7 +134,7 @@ export class Shape {
       state.forget();
       await state.load();
       await state.open(answer.number);
-      const added = answer.sentences - count, cut = !isText ? "" : answer.tokenizer ? `, tokenized by ${answer.tokenizer}` : ", tokenized by simple rules (the model has no tokenizer)";
+      const added = answer.sentences - count, cut = !isText ? "" : answer.tokenizer ? `, tokenized by ${answer.tokenizer === "trained" ? "the model trained here" : answer.tokenizer}` : ", tokenized by simple rules (the model has no tokenizer)";
       tell(`${added} ${added === 1 ? "sentence" : "sentences"} added${cut}.`, "good");
     } catch (refusal) {
       tell(refusal.message, "bad");
