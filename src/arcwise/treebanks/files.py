@@ -202,8 +202,8 @@ def refuse_other_format(start: bytes, path: PathLike) -> None:
     names = plus_columns(start[:4096])
     if names is not None and names != tuple(name.upper() for name in COLUMNS):
         raise InputError(
-            f"{path}: is CoNLL-U Plus with the columns {' '.join(names)}; convert it first: "
-            "arcwise convert --from conllup --to conllu"
+            f"{path}: is CoNLL-U Plus with the columns {' '.join(names)}; convert it to "
+            "CoNLL-U first (arcwise convert, from the format conllup)"
         )
 
 
