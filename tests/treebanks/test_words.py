@@ -215,7 +215,7 @@ def test_a_sentence_is_a_sequence_of_words() -> None:
     assert (sentence[0].form, sentence[-1].form, sentence[1].id) == ("The", "songs", 2)
     assert [word.form for word in sentence[1:3]] == ["birds", "sing"]
     assert sentence[0] in sentence
-    assert list(reversed(list(sentence)))[0] == sentence[-1]
+    assert next(reversed(list(sentence))) == sentence[-1]
     with pytest.raises(IndexError, match="word 4 of 4"):
         sentence[4]
 

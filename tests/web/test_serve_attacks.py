@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
+from urllib.parse import urlencode
 
 import pytest
 
@@ -146,6 +147,20 @@ def test_a_worker_that_stands_still_is_restarted() -> None:
         assert service.get("/healthz").status == 200
         assert "arcwise_worker_restarts_total 1.0" in service.get("/metrics").text
         assert f"worker 0 (process {worker}) has not answered for" in service.end()[1]
+
+
+@pytest.mark.parametrize("form", ["horizontal", "generic_tokenizer"])
+def test_a_million_lines_are_refused_before_they_take_memory(service: Process, form: str) -> None:
+    body = urlencode({"data": "-\n" * 950_000, "input": form}).encode()
+    answer = attack(service, body, "/process", "application/x-www-form-urlencoded")
+    assert answer.status == 413
+    assert answer.text.startswith("response: the response would have about ")
+
+
+def test_constraints_of_a_long_sentence_are_refused(service: Process) -> None:
+    for n, status in ((300, 200), (990, 413)):
+        body = {"words": [["a"] * n], "constraints": [{"max_length": 100}]}
+        assert attack(service, json.dumps(body).encode()).status == status
 
 
 def test_a_million_words(service: Process) -> None:

@@ -10,6 +10,7 @@ import json
 import quopri
 import xml.etree.ElementTree
 from collections.abc import Iterator
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 
 from arcwise.errors import InputError
 from arcwise.treebanks import Treebank
+from arcwise.web import serve_forms
 from arcwise.web.serve_forms import multipart
 from arcwise.web.serve_models import Models, ServedModel
 from web.serving import ALL, FORM, Here, english, serving_here
@@ -408,3 +410,16 @@ def test_forms_with_files_as_python_writes_them(fields: dict[str, str]) -> None:
     body = b"".join(parts) + f"--{boundary}--\r\n".encode()
     expected = {name: value.encode("utf-8", "replace").decode() for name, value in fields.items()}
     assert multipart(f"multipart/form-data; boundary={boundary}", body) == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.dictionaries(st.text(max_size=5), st.text(max_size=30), max_size=4), st.sampled_from([3, 7, 65536]))
+def test_forms_are_read_in_pieces_as_by_urllib(values: dict[str, str], piece: int) -> None:
+    body = urlencode(values, errors="replace").encode()
+    before = serve_forms._PIECE
+    try:
+        serve_forms._PIECE = piece
+        found = serve_forms.parameters(b"", "application/x-www-form-urlencoded", body)
+    finally:
+        serve_forms._PIECE = before
+    assert found == dict(parse_qsl(body.decode(), keep_blank_values=True))

@@ -177,8 +177,8 @@ class Document:
     def text(self) -> str:
         """The text: ``nlp(text).text`` is ``text``; elsewhere it is reconstructed from the tokens.
 
-        Tokens have U+FFFD for NUL and a question mark for a lone surrogate, which CoNLL-U cannot contain; their
-        offsets are the same.
+        Tokens have U+FFFD for NUL and a question mark for a lone surrogate, which CoNLL-U cannot contain;
+        their offsets are the same.
         """
         return self.treebank.surface.text if self._text is None else self._text
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Sentence:
-    """One sentence of a treebank: a cheap view that decodes columns on first use, and a sequence of its words.
+    """One sentence of a treebank: a sequence of its words, and a view that decodes columns on first use.
 
     >>> sentence = Sentence.from_words(["Birds", "sing"], tree=Tree.from_heads([2, 0], ["nsubj", "root"]))
     >>> len(sentence), sentence[0].form, [word.form for word in sentence], sentence.root

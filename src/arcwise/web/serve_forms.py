@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import quopri
 import re
-from urllib.parse import parse_qsl
+from urllib.parse import unquote_to_bytes
 
 from arcwise.errors import InputError
 from arcwise.web.serve_limits import RequestRefused
@@ -14,6 +14,7 @@ MAX_FIELDS = 100
 """Maximum number of parameters of a request."""
 MAX_PART_HEAD = 8192
 """Maximum bytes of the headers of a part of a form."""
+_PIECE = 2**16
 FORM, FILES = "application/x-www-form-urlencoded", "multipart/form-data"
 
 
@@ -37,16 +38,33 @@ def parameters(query: bytes, content_type: str, body: bytes) -> dict[str, str]:
 def _pairs(data: bytes, where: str) -> dict[str, str]:
     if not data:
         return {}
+    if data.count(b"&") >= MAX_FIELDS:
+        raise InputError(f"{where}: found more than {MAX_FIELDS} parameters")
     try:
-        return dict(
-            parse_qsl(
-                data.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
-            )
-        )
+        data.decode("utf-8")
+        fields = [field.partition(b"=") for field in data.split(b"&") if field]
+        return {_unquoted(name): _unquoted(value) for name, _, value in fields}
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: {not_utf8(error)}") from None
-    except ValueError:
-        raise InputError(f"{where}: found more than {MAX_FIELDS} parameters") from None
+
+
+def _unquoted(data: bytes) -> str:
+    """Text from a form, without its percent signs.
+
+    Piece by piece: ``urllib`` makes a string of each escape, 50 times the memory of the form.
+
+    >>> _unquoted(b"a+b%C3%A4")
+    'a bä'
+    """
+    parts: list[bytes] = []
+    at = 0
+    while at < len(data):
+        end = min(at + _PIECE, len(data))
+        if end < len(data) and (percent := data.find(b"%", end - 2, end)) >= 0:
+            end = percent  # an escape stays whole
+        parts.append(unquote_to_bytes(data[at:end].replace(b"+", b" ")))
+        at = end
+    return b"".join(parts).decode("utf-8")
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from arcwise.errors import InputError
@@ -36,23 +38,36 @@ class Source:
         return len(self.data)
 
 
-def sentences_of(source: Source, model: ServedModel, *, check: Callable[[], None] = lambda: None) -> Treebank:
+def sentences_of(
+    source: Source,
+    model: ServedModel,
+    *,
+    check: Callable[[], None] = lambda: None,
+    check_size: Callable[[int], None] = lambda size: None,
+) -> Treebank:
     """The sentences of the input; ``InputError`` if it does not have its form. ``check`` is called now and
-    then, and may raise an error to end the work."""
+    then, and ``check_size`` with the number of sentences and words so far; both may raise an error to end the
+    work."""
     # Lone surrogates of JSON escapes cannot be encoded; they become '?' instead of an error 500.
     text = source.data.encode("utf-8", "replace").decode()
     if source.form == "conllu":
         return Treebank(_whole(text).encode(), source="data")
     if source.form in ("horizontal", "vertical"):
-        blocks = list(_horizontal(text) if source.form == "horizontal" else _vertical(text))
+        blocks: list[tuple[list[str], bool]] = []
+        size = 0
+        for block in _horizontal(text) if source.form == "horizontal" else _vertical(text):
+            blocks.append(block)
+            size += 1 + len(block[0])
+            check_size(size)
         treebank = from_words([words for words, _ in blocks])
         return _marked(treebank, [new for _, new in blocks]) if source.paragraphs else treebank
     tokenizer = model.needs("tokenizer").tokenizer
     text = text.replace("\x00", "\ufffd")
     if source.form == "lines":
-        treebank = _presegmented(tokenizer, text, ranges=source.ranges, check=check)
+        treebank = _presegmented(tokenizer, text, ranges=source.ranges, check=check, check_size=check_size)
     else:
         treebank = tokenizer.tokenize(text, ranges=source.ranges).treebank
+        check_size(len(treebank) + treebank.word_count)
     if source.paragraphs:
         treebank = _marked(treebank, _paragraphs(treebank))
     return treebank if source.spaces else _without_spaces(treebank)
@@ -72,8 +87,8 @@ def _horizontal(text: str) -> Iterator[tuple[list[str], bool]]:
     [(['Birds', 'sing'], True), (['Go', '!'], True)]
     """
     new = True
-    for line in text.split("\n"):
-        words = re.findall(r"[^ \t\r]+", line)
+    for line in io.StringIO(text, newline="\n"):  # not split: a list of all lines takes much memory
+        words = re.findall(r"[^ \t\r\n]+", line)
         if words:
             yield words, new
         new = not words
@@ -87,8 +102,8 @@ def _vertical(text: str) -> Iterator[tuple[list[str], bool]]:
     """
     words: list[str] = []
     blank_lines = 2
-    for line in [*text.split("\n"), ""]:
-        word = line.split("\t")[0].strip(" \r")
+    for line in chain(io.StringIO(text, newline="\n"), [""]):
+        word = line.split("\t")[0].strip(" \r\n")
         if word:
             words.append(word)
             continue
@@ -164,7 +179,14 @@ def from_words(sentences: list[list[str]]) -> Treebank:
     return Treebank(("\n".join(lines) + "\n" * bool(lines)).encode(), source="data")
 
 
-def _presegmented(tokenizer: Tokenizer, text: str, *, ranges: bool, check: Callable[[], None]) -> Treebank:
+def _presegmented(
+    tokenizer: Tokenizer,
+    text: str,
+    *,
+    ranges: bool,
+    check: Callable[[], None],
+    check_size: Callable[[int], None],
+) -> Treebank:
     """Each line that is not blank as one sentence, wherever the tokenizer would split it."""
     parts: list[str] = []
     place = 0
@@ -172,6 +194,7 @@ def _presegmented(tokenizer: Tokenizer, text: str, *, ranges: bool, check: Calla
         check()
         if line.strip():
             number = len(parts) + 1
+            check_size(2 * number)  # at least a word each
             treebank = tokenizer.tokenize(line, first_place=place, ranges=ranges).treebank
             parts.append(merge_sentences(treebank, number, line.strip()))
         place += len(line)

@@ -28,6 +28,8 @@ LONG_ANSWER = 2**20
 MAX_CHART = 10_000_000
 """The largest k_best times the square of the longest sentence: the k-best algorithm keeps k items for each
 pair of words."""
+MAX_CONSTRAINED = 300
+"""The longest sentence under constraints, which are a mask of all arcs with all labels."""
 WORD_JSON = 320
 _ALTERNATIVE_BYTES, _PICTURE_BYTES = 70, 900
 """Typical sizes in JSON of a word, of an alternative, and of a picture by word, on the large side."""
@@ -58,6 +60,12 @@ class ParseTask:
     def size(self) -> int:
         """The approximate amount of work, in bytes of text."""
         return self.source.size
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether the trees obey constraints, of whatever kind."""
+        options = self.options
+        return self.constraints is not None or options.misc_constraints or bool(options.kept - set(TAGS))
 
 
 class LongTask(Exception):
@@ -101,8 +109,15 @@ def _sentences(task: ParseTask) -> Treebank:
     """The sentences of a task, checked against the limits of what they will cost."""
     if task.sentences is not None:
         return task.sentences
-    treebank = sentences_of(task.source, task.model, check=task.deadline.check)
-    limits, lengths = task.limits, treebank.sentence_lengths
+    limits = task.limits
+
+    def check_size(sentences_and_words: int) -> None:
+        """Refuse what is much too large before it takes memory."""
+        if (size := sentences_and_words * task.word_bytes) > limits.max_answer:
+            raise _large_answer(task, size)
+
+    treebank = sentences_of(task.source, task.model, check=task.deadline.check, check_size=check_size)
+    lengths = treebank.sentence_lengths
     longest = int(lengths.max(initial=0))
     if longest > limits.max_words:
         at = int(lengths.argmax()) + 1
@@ -116,8 +131,13 @@ def _sentences(task: ParseTask) -> Treebank:
             "send less, or shorter sentences",
         )
     if (size := answer_size(task, treebank)) > limits.max_answer:
-        most = f"the response would have about {size} bytes, expected at most {limits.max_answer}; send less"
-        raise RequestRefused(413, f"{_multiplier(task)}: {most}")
+        raise _large_answer(task, size)
+    if task.is_constrained and longest > MAX_CONSTRAINED:
+        raise RequestRefused(
+            413,
+            f"constraints: found a sentence of {longest} words, expected at most {MAX_CONSTRAINED} with "
+            "constraints or kept heads and labels",
+        )
     if task.options.k_best * longest**2 > MAX_CHART:
         raise RequestRefused(
             413, f"k_best: found {task.options.k_best} for a sentence of {longest} words, expected less"
@@ -148,6 +168,12 @@ def is_long(task: ParseTask, treebank: Treebank, long_work: float = LONG_WORK) -
     if long_work == float("inf"):
         return False
     return parse_work(treebank) > long_work or answer_size(task, treebank) > LONG_ANSWER
+
+
+def _large_answer(task: ParseTask, size: int) -> RequestRefused:
+    most = task.limits.max_answer
+    reason = f"the response would have about {size} bytes, expected at most {most}; send less"
+    return RequestRefused(413, f"{_multiplier(task)}: {reason}")
 
 
 def _multiplier(task: ParseTask) -> str:
