@@ -20,10 +20,10 @@ from arcwise.errors import ArcwiseError
 from arcwise.inference import Constraints
 from arcwise.parsing.parser import ParseOptions
 from arcwise.treebanks import Treebank
-from arcwise.web import serve_batches
+from arcwise.web import serve_batches, serve_tasks
 from arcwise.web.serve_batches import LONG, Batcher, RequestQueues
 from arcwise.web.serve_input import Source
-from arcwise.web.serve_limits import DeadlineExceeded, Limits, RequestRefused, deadline
+from arcwise.web.serve_limits import DeadlineExceeded, Limits, RequestRefused, WorkDeadline, deadline
 from arcwise.web.serve_metrics import ServiceMetrics
 from arcwise.web.serve_models import ServedModel
 from arcwise.web.serve_tasks import ParseTask, TaskResult, run_tasks
@@ -328,3 +328,50 @@ def test_errors_of_the_library_are_told(monkeypatch: pytest.MonkeyPatch) -> None
         )
         assert service.parse(text="b").json() == {"error": "Internal error: KeyError: 'x'"}
         assert service.parse(text="b").status == 500
+
+
+def test_a_parser_that_ignores_its_limit_is_noticed() -> None:
+    """The worker then gives no sign of life, and the supervisor restarts it."""
+    slow = SlowWork()
+
+    async def run() -> None:
+        batcher = Batcher(Limits(), ServiceMetrics(), work=slow)
+        assert batcher.stuck_seconds == 0
+        asked = asyncio.ensure_future(batcher.do(task("slow", deadline=WorkDeadline(0.01))))
+        await asyncio.to_thread(slow.begun.wait, 10)
+        with pytest.raises(RequestRefused, match="took longer"):
+            await asked
+        await asyncio.sleep(0.05)
+        assert batcher.stuck_seconds > 0
+        slow.go.set()
+        batcher.stop()
+        assert batcher.stuck_seconds == 0
+
+    in_a_loop(run)
+
+
+def test_slices_give_the_same_as_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "Birds sing. They don't fly! The cat saw a dog near the old river, and ran. " * 4
+    for options in (ParseOptions(), CONFIDENT, ParseOptions(k_best=2), ParseOptions(keep=("upos",))):
+        whole = told(run_tasks([task(text, options=options)])[0])
+        for words, work in ((1, 10**9), (10**9, 1), (20, 300)):
+            monkeypatch.setattr(serve_tasks, "SLICE_WORDS", words)
+            monkeypatch.setattr(serve_tasks, "SLICE_WORK", work)
+            assert told(run_tasks([task(text, options=options)])[0]) == whole
+        monkeypatch.undo()
+
+
+def test_work_stops_between_slices_when_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve_tasks, "SLICE_WORDS", 1)
+    deadline, calls = WorkDeadline(60), []
+    parse = type(english()).parse
+
+    def counted(self: Any, treebank: Treebank, **options: Any) -> Treebank:
+        calls.append(len(treebank))
+        deadline.cancel()
+        return parse(self, treebank, **options)
+
+    monkeypatch.setattr(type(english()), "parse", counted)
+    (result,) = run_tasks([task("Birds sing. They fly. Dogs bark.", deadline=deadline)])
+    assert isinstance(result, RequestRefused)
+    assert (result.status, calls) == (503, [1])
