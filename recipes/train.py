@@ -3,9 +3,10 @@
 ``python recipes/train.py [NAME …]`` trains the named ones from the treebanks in ARCWISE_TREEBANKS:
 NAME/train.conllu.xz, dev and test. Options come from recipes/NAME.toml or else recipes/default.toml;
 training is deterministic. Models and cards go to build/models; the English ones, which ship with arcwise, to
-src/arcwise/shipped_models. ``--parser FILE`` uses a parser trained before, e.g. by
-``benchmarks.neural_parsers --models`` on a machine with a GPU. ``--rules`` does not train: it updates the
-character substitutes (``arcwise.features.look_alikes``) and the treebank's rules in the existing model.
+src/arcwise/shipped_models. A recipe with a section [distillation] has the teacher of ``FREE`` and learns from
+``--text FILE`` too, such as that of recipes/debian_text.py. ``--parser FILE`` uses a parser trained before,
+e.g. by ``benchmarks.neural_parsers --models`` on a machine with a GPU. ``--rules`` does not train: it updates
+the character substitutes (``arcwise.features.look_alikes``) and the treebank's rules in the existing model.
 """
 
 from __future__ import annotations
@@ -13,13 +14,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from arcwise.distillation import DistillationConfig
+from arcwise.distillation.teacher import distillation_section
+from arcwise.learning.config import from_dict, read_toml
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained_model import TrainedParser
 from arcwise.models import load, open_model
-from arcwise.models.train_pipeline import raw_text_scores, read_config, train_pipeline
+from arcwise.models.teacher import load_distillation
+from arcwise.models.train_pipeline import Teach, raw_text_scores, read_config, train_pipeline
 from arcwise.parsing.calibration import reliability
 from arcwise.parsing.scored import ScoredParser
 from arcwise.pipeline.pipeline import Pipeline
@@ -30,7 +36,11 @@ from arcwise.treebanks.files import read_bytes
 
 ROOT = Path(__file__).parents[1]
 SHIPPED = ROOT / "src" / "arcwise" / "shipped_models"
-WAYS = {"graph": "graph-based parser", "neural": "neural parser, which also corrects tags"}
+WAYS = {
+    "graph": "graph-based parser",
+    "neural": "neural parser, which also corrects tags",
+    "transition": "greedy transition-based parser",
+}
 """Description on the card, by kind of parser."""
 
 
@@ -44,6 +54,8 @@ class Source:
     licence: str
     treebank: str = ""
     """Folder of the treebank, if the recipe has another name."""
+    teacher: str = ""
+    """Model that teaches the parser, if there is one."""
     shipped: bool = False
     """Whether the model ships with arcwise."""
 
@@ -51,7 +63,7 @@ class Source:
 FREE = {
     "English-EWT": Source("English", "en", "UD English-EWT r2.16", "CC BY-SA 4.0", shipped=True),
     "English-EWT-fast": Source(
-        "English", "en-fast", "UD English-EWT r2.16", "CC BY-SA 4.0", "English-EWT", shipped=True
+        "English", "en-fast", "UD English-EWT r2.16", "CC BY-SA 4.0", "English-EWT", "en", shipped=True
     ),
     "Portuguese-Bosque": Source("Portuguese", "pt", "UD Portuguese-Bosque r2.16", "CC BY-SA 4.0"),
     "Danish-CDT": Source("Danish", "da", "Copenhagen Dependency Treebank 1+2", "MIT or CC BY-SA 4.0 or GPL"),
@@ -67,19 +79,28 @@ FREE = {
 """Treebanks without a non-commercial clause."""
 
 
-def train(name: str, folder: Path, parser_file: str | None = None, *, rules: bool = False) -> Path:
+def train(
+    name: str,
+    folder: Path,
+    parser_file: str | None = None,
+    *,
+    rules: bool = False,
+    texts: Sequence[str] = (),
+) -> Path:
     """Train the pipeline of a treebank and write it with its card; returns the path of the model.
 
-    ``parser_file``: a parser trained before; ``rules``: keep the weights of the existing model.
+    ``parser_file``: a parser trained before; ``rules``: keep the weights of the existing model; ``texts``:
+    what a teacher labels for the parser beside the treebank.
     """
     source = FREE[name]
     parts = {part: _read(folder, source.treebank or name, part) for part in ("train", "dev", "test")}
-    config, parser = read_config(_recipe(name), kind=None, jackknife=None, seed=None)
+    taught = bool(source.teacher)
+    config, parser = read_config(_recipe(name), kind=None, jackknife=None, seed=None, taught=taught)
     card = {
         "language": source.language,
         "treebank": source.version,
         "licence": f"{source.licence} (the treebank's)",
-        "made by": _command(name, parser_file),
+        "made by": _command(name, parser_file, texts),
     }
     target = (SHIPPED if source.shipped else ROOT / "build" / "models") / f"{source.code}.arcwise"
     with Progress() as progress:
@@ -87,8 +108,8 @@ def train(name: str, folder: Path, parser_file: str | None = None, *, rules: boo
             pipeline = _with_rules(load(target), parts["train"])
             before = pipeline.card["made by"].split("; ")[0]
             if name not in before.split():
-                before = _command(name, None)
-            pipeline.card |= card | {"made by": f"{before}; {_command(name, None)} --rules"}
+                before = _command(name, None, texts)
+            pipeline.card |= card | {"made by": f"{before}; {_command(name, None, ())} --rules"}
             pipeline.card["dev"] = raw_text_scores(pipeline, parts["dev"])
         elif parser_file is not None:
             tokenizer = Tokenizer.train(parts["train"], config=config.tokenizer, seed=config.seed)
@@ -97,7 +118,13 @@ def train(name: str, folder: Path, parser_file: str | None = None, *, rules: boo
             pipeline.card["dev"] = raw_text_scores(pipeline, parts["dev"])
         else:
             pipeline = train_pipeline(
-                parts["train"], parts["dev"], config=config, parser=parser, card=card, progress=progress
+                parts["train"],
+                parts["dev"],
+                config=config,
+                parser=parser,
+                card=card,
+                progress=progress,
+                teach=_teach(source.teacher, _recipe(name), texts) if taught else None,
             )
         target.parent.mkdir(parents=True, exist_ok=True)
         pipeline.save(target)
@@ -110,6 +137,13 @@ def train(name: str, folder: Path, parser_file: str | None = None, *, rules: boo
             f"{target.relative_to(ROOT)}: " + "  ".join(f"{k} {v:.2f}" for k, v in scores["test"].items())
         )
     return target
+
+
+def _teach(teacher: str, recipe: Path, texts: Sequence[str]) -> Teach:
+    """Return how a teacher labels the treebank and the texts, as the student's own tagger tags them."""
+    section = distillation_section(read_toml(recipe)) or {}
+    config = from_dict(DistillationConfig, section, where=recipe.name)
+    return lambda student: load_distillation(teacher, texts, config=config, student=student)
 
 
 def _with_rules(pipeline: Pipeline, train: Treebank) -> Pipeline:
@@ -132,10 +166,11 @@ def _reading(pipeline: Pipeline) -> Pipeline:
     return Pipeline(pipeline.tokenizer, pipeline.tagger.reading(look_alikes), parser, card=pipeline.card)
 
 
-def _command(name: str, parser_file: str | None) -> str:
-    """Command that made the model, with only the file name of a parser trained before."""
-    parser_option = "" if parser_file is None else f" --parser {Path(parser_file).name}"
-    return f"python recipes/train.py {name}{parser_option}"
+def _command(name: str, parser_file: str | None, texts: Sequence[str]) -> str:
+    """Command that made the model, with only the names of files."""
+    options = "" if parser_file is None else f" --parser {Path(parser_file).name}"
+    options += "".join(f" --text {Path(text).name}" for text in texts)
+    return f"python recipes/train.py {name}{options}"
 
 
 def _recipe(name: str) -> Path:
@@ -167,6 +202,7 @@ def _card(
         f"# {source.language}: {target.name}\n\n"
         f"Pipeline from raw text to trees: tokenizer, tagger, lemmatizer and {WAYS[kind]}. {load}\n\n"
         f"- **Data**: {source.version}, training part, {len(train):,} sentences, {train.word_count:,} words\n"
+        f"{_lessons(source)}"
         f"- **Licence**: {source.licence}, that of the training data\n"
         f"- **Training command**: `{command}`, options in `recipes/{_recipe(name).name}`\n"
         f"- **Size**: {target.stat().st_size / 1e6:.1f} MB\n\n"
@@ -178,11 +214,24 @@ def _card(
     )
 
 
+def _lessons(source: Source) -> str:
+    """The line of the card on the teacher."""
+    if not source.teacher:
+        return ""
+    return (
+        f"- **Teacher**: `{source.teacher}`, on the treebank and on prose of the Debian packages anarchism, "
+        "debian-handbook and fortunes (`recipes/debian_text.py`)\n"
+    )
+
+
 def _calibration(pipeline: Pipeline, test: Treebank) -> str:
     """Calibration on gold words with the pipeline's predicted tags."""
     parser = pipeline.parser
     if not isinstance(parser, ScoredParser):
-        return ""
+        return (
+            "\nIts confidences (`--confidence`) are shares of a beam, not calibrated probabilities, and it "
+            "has no alternatives and accepts no constraints: use `en` for these.\n"
+        )
     curves = reliability(parser, pipeline.tagger.tag(test))
     labels = "" if curves.labels is None else f", DeprelProb {100 * curves.labels.error:.1f} %"
     return (
@@ -203,6 +252,7 @@ def main() -> None:
         action="store_true",
         help="update the substitutes and rules of the existing model without training",
     )
+    parser.add_argument("--text", action="append", default=[], help="text that a teacher labels; repeatable")
     options = parser.parse_args()
     names = options.names or [
         name for name, source in FREE.items() if (Path(folder) / (source.treebank or name)).is_dir()
@@ -210,7 +260,8 @@ def main() -> None:
     for name in names:
         if name not in FREE:
             sys.exit(f"recipes/train.py: found {name!r}, expected one of {', '.join(FREE)}")
-        train(name, Path(folder), options.parser, rules=options.rules)
+        texts = options.text if FREE[name].teacher else []
+        train(name, Path(folder), options.parser, rules=options.rules, texts=texts)
 
 
 if __name__ == "__main__":

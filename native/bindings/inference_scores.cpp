@@ -5,12 +5,15 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
+#include <limits>
 #include <optional>
 
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
 #include "kernels/inference/mean_scores.hpp"
 #include "kernels/inference/score_batch.hpp"
+#include "kernels/inference/score_range.hpp"
 #include "kernels/inference/tree_inference.hpp"
 
 namespace nb = nanobind;
@@ -211,7 +214,31 @@ void bind_results(nb::module_& m) {
       .def_prop_ro("log_probability", array_of(&KBestResult::log_probability), nb::rv_policy::automatic);
 }
 
+using Writable = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+
+// Column 0 and the diagonal of each matrix of (…, n+1, n+1) become -inf; false, and nothing changed, if a
+// score is NaN, infinite or above the largest.
+bool mask_arc_scores(Writable scores) {
+  const size_t side = scores.ndim() < 2 ? 0 : scores.shape(scores.ndim() - 1);
+  if (side == 0 || scores.shape(scores.ndim() - 2) != side) return false;
+  double* const first = scores.data();
+  double largest = 0;
+  size_t wrong = 0;  // a NaN is not above anything
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const double size = std::fabs(first[i]);
+    largest = size > largest ? size : largest;
+    wrong += first[i] != first[i];
+  }
+  if (wrong || largest > LARGEST_SCORE) return false;
+  for (double* matrix = first; matrix < first + scores.size(); matrix += side * side)
+    for (size_t h = 0; h < side; ++h)
+      matrix[h * side] = matrix[h * side + h] = -std::numeric_limits<double>::infinity();
+  return true;
+}
+
 void bind_batch(nb::module_& m) {
+  m.def("mask_arc_scores", &mask_arc_scores, "scores"_a,
+        "Forbids what is no arc, in place; false, and nothing is done, for scores that need a closer look.");
   nb::class_<ScoreBatch>(m, "ScoreBatch", "Scores of every arc of every sentence, in each of its states.")
       .def_static("dense", &dense, "arrays"_a, "labels"_a, "highest"_a.none() = nb::none(),
                   "From one array a sentence, (labels, n+1, n+1) or, for labels = 0, (n+1, n+1); they are "

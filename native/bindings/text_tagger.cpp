@@ -61,11 +61,11 @@ auto tag(const arcwise::TaggerModel& model, const arcwise::TreebankLayout& layou
 void train_tagger(arcwise::TaggerModel& model, const arcwise::TreebankLayout& layout, nb::bytes data,
                   Array<int32_t> state, Array<int32_t> bundle, Array<int32_t> script,
                   const OptionTuple& chain, const OptionTuple& bundles, const OptionTuple& lemma,
-                  bool perceptron, uint32_t trusted_count) {
+                  bool perceptron, uint32_t trusted_count, double rare_state, uint32_t bundle_lexicon_count) {
   for (const auto* gold : {&state, &bundle, &script})
     if (gold->shape(0) != layout.words()) throw nb::value_error("one value per word is needed");
-  arcwise::TaggerTraining training{options_of(chain), options_of(bundles), options_of(lemma), perceptron,
-                                   trusted_count};
+  arcwise::TaggerTraining training{options_of(chain), options_of(bundles), options_of(lemma),   perceptron,
+                                   trusted_count,     rare_state,          bundle_lexicon_count};
   const char* bytes = data.c_str();
   nb::gil_scoped_release release;
   arcwise::tagger_train(model, layout, bytes, {state.data(), bundle.data(), script.data()}, training);
@@ -73,12 +73,12 @@ void train_tagger(arcwise::TaggerModel& model, const arcwise::TreebankLayout& la
 
 // The candidate states of each word in training, and the dictionary learned; for a look inside.
 auto training_sets(const arcwise::TreebankLayout& layout, nb::bytes data, Array<int32_t> state,
-                   uint32_t trusted_count) {
+                   uint32_t trusted_count, double rare_state) {
   if (state.shape(0) != layout.words()) throw nb::value_error("one value per word is needed");
   arcwise::TagDictionary dictionary;
   std::vector<uint32_t> sets = arcwise::tagger_learn_dictionary(
       arcwise::token_atoms(layout, data.c_str(), arcwise::tagger_atom_specs(), 0, layout.words()),
-      state.data(), trusted_count, dictionary);
+      state.data(), trusted_count, rare_state, dictionary);
   return std::make_tuple(moved(std::move(sets)), list_arrays(dictionary.sets));
 }
 
@@ -109,8 +109,10 @@ void bind_text_tagger(nb::module_& m) {
           "upos_of_state"_a, "upos_count"_a, "outputs_of_bundle"_a, "bundle_outputs"_a, "bundles_of_state"_a,
           "scripts"_a, "scripts_of_upos"_a)
       .def("train", &train_tagger, "layout"_a, "data"_a, "state"_a, "bundle"_a, "script"_a, "chain"_a,
-           "bundles"_a, "lemma"_a, "perceptron"_a, "trusted_count"_a)
+           "bundles"_a, "lemma"_a, "perceptron"_a, "trusted_count"_a, "rare_state"_a,
+           "bundle_lexicon_count"_a)
       .def_static("training_sets", &training_sets, "layout"_a, "data"_a, "state"_a, "trusted_count"_a,
+                  "rare_state"_a = arcwise::TaggerTraining{}.rare_state,
                   "The number of the candidate set that each word has in training, and the sets.")
       .def("tag", &tag, "layout"_a, "data"_a, "kept_of_word"_a.none(), "kept_states"_a, "kept_bundles"_a,
            "threads"_a,
@@ -180,6 +182,13 @@ void bind_text_tagger(nb::module_& m) {
           },
           "stems"_a, "alternations"_a)
       .def("alternations", [](const TaggerModel& self) { return self.stems.alternations; })
+      .def("bundle_lexicon", [](const TaggerModel& self) { return table_arrays(self.bundle_lexicon); })
+      .def(
+          "set_bundle_lexicon",
+          [](TaggerModel& self, const ListArrays& lexicon) {
+            self.bundle_lexicon = table_of(lexicon, self.bundle_task.outputs_of_candidate.size());
+          },
+          "lexicon"_a)
       .def("lexicon", [](const TaggerModel& self) { return table_arrays(self.lemma_lexicon); })
       .def(
           "set_lexicon",

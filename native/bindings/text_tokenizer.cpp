@@ -64,6 +64,12 @@ auto training_items(nb::bytes text, Array<uint32_t> first, Array<uint32_t> last,
                          moved(std::move(items.gold)));
 }
 
+void learn_ends(Tokenizer& tokenizer, nb::bytes text, Array<uint32_t> first, Array<uint32_t> last,
+                Array<uint8_t> ends, double rare_end) {
+  arcwise::SqueezedText squeezed(view(text), tokenizer.model.look_alikes);
+  arcwise::tokenizer_learn_ends(tokenizer.model, squeezed, tokens_in(squeezed, first, last, ends), rare_end);
+}
+
 using Recipe = std::tuple<int, int, bool, std::string>;
 
 void set_multiword(Tokenizer& tokenizer, const std::vector<std::vector<Recipe>>& scripts,
@@ -182,6 +188,13 @@ void bind_text_tokenizer(nb::module_& m) {
                   "look_alikes"_a.none() = nb::none())
       .def_static("training_items", &training_items, "text"_a, "first"_a, "last"_a, "ends_sentence"_a,
                   "Features, set and gold cut of the decisions that a tokenizer learns from.")
+      .def("learn_ends", &learn_ends, "text"_a, "first"_a, "last"_a, "ends_sentence"_a, "rare_end"_a,
+           "Learns between which classes of characters a single space ends no sentence.")
+      .def("never_ends", [](const Tokenizer& self) { return class_array(self.model.never_ends); })
+      .def(
+          "set_never_ends",
+          [](Tokenizer& self, Array<uint8_t> pairs) { copy_classes(pairs, self.model.never_ends); },
+          "pairs"_a)
       .def("set_multiword", &set_multiword, "scripts"_a, "sets"_a, "set_of_token"_a)
       .def(
           "set_multiword_weights",

@@ -153,7 +153,7 @@ def test_documents_that_are_cut_are_parsed_together_as_alone(
     words = (["Birds", "sing"], ["I", "saw", "her", "duck"], ["Go"])
     sentences = [{"words": [{"form": form} for form in own]} for own in words]
     lines = [*sentences, {"sentences": sentences}, {"sentences": []}, sentences[0]]
-    command = ["parse", "--model", "en-fast", "--format", "json", "--to", "json", "--k-best", k_best]
+    command = ["parse", "--model", "en", "--format", "json", "--to", "json", "--k-best", k_best]
     found = []
     for given in (["\n".join(map(json.dumps, lines))], [json.dumps(line) for line in lines]):
         for part in given:
@@ -270,7 +270,7 @@ def test_one_broken_file_alone_is_bad_input(texts: Path, capsys: pytest.CaptureF
 
 
 def test_what_was_asked_for_holds_for_all_files(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["parse", "--model", "en-fast", "my texts", "--beam", "4"]) == 2
+    assert run(["parse", "--model", "en", "my texts", "--beam", "4"]) == 2
     assert capsys.readouterr().err.startswith("arcwise: --beam: found 4")
 
 
@@ -279,7 +279,7 @@ def test_what_was_asked_for_holds_for_all_files(texts: Path, capsys: pytest.Capt
 
 def test_a_sentence_of_any_length(parse: Parse) -> None:
     words = " ".join(["birds", "sing", ","] * 30)
-    found = parse("--format", "tokens", "--max-words", "20", given=f"{words}\nFish swim\n")
+    found = parse("--model", "en", "--format", "tokens", "--max-words", "20", given=f"{words}\nFish swim\n")
     assert "parsed in" in found[0].comments["parse_note"]
     assert "parse_note" not in found[1].comments
     assert list(found[0].heads).count(0) == 1
@@ -288,7 +288,7 @@ def test_a_sentence_of_any_length(parse: Parse) -> None:
 
 def test_ten_thousand_words_in_one_sentence(parse: Parse) -> None:
     rows = "".join(f"{i}\tword{8 * (chr(9) + '_')}\n" for i in range(1, 10_001))
-    (sentence,) = parse("--confidence", given=rows + "\n")
+    (sentence,) = parse("--model", "en", "--confidence", given=rows + "\n")
     assert sentence.comments["parse_note"].startswith("10000 words, more than max_words=1000: parsed in")
     assert len(sentence) == 10_000
 

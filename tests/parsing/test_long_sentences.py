@@ -146,12 +146,13 @@ def test_transition_parsers_take_it_whole() -> None:
     assert found.notes == ()
 
 
-@pytest.mark.parametrize("name", ["en-fast", "en"])
-def test_three_thousand_words_with_the_models_that_ship(name: str) -> None:
+@pytest.mark.parametrize(("name", "pieces"), [("en-fast", 1), ("en", 3000 // (PIECE_WORDS - 3) + 1)])
+def test_three_thousand_words_with_the_models_that_ship(name: str, pieces: int) -> None:
     nlp = arcwise.load(name)
     bank = Treebank.from_sentences([Sentence.from_words(["Birds", "sing", ",", "and"] * 750)])
     found = nlp.parse(bank, options=ParseOptions(confidence=True))
-    assert f"parsed in {3000 // (PIECE_WORDS - 3) + 1} pieces" in found[0].comments["parse_note"]
+    note = found[0].comments.get("parse_note", "")
+    assert (f"parsed in {pieces} pieces" in note) == (pieces > 1)  # a greedy parser takes linear time
     assert set(found[0].upos) <= {"NOUN", "VERB", "PUNCT", "CCONJ", "PROPN"}
     assert (found.heads == 0).sum() == 1
 

@@ -26,10 +26,10 @@ ALL = {"tokenizer": "", "tagger": "", "parser": ""}
 
 @functools.cache
 def english() -> Any:
-    """The small model that comes with arcwise."""
+    """A model that comes with arcwise."""
     from arcwise.models.registry import open_model
 
-    return open_model("en-fast")
+    return open_model("en")
 
 
 @functools.cache

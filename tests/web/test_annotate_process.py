@@ -275,9 +275,9 @@ def test_output_leaves_the_file_as_it_is_and_is_gone_on_with(file: Path, tmp_pat
 
 
 def test_a_model_thinks_along(file: Path) -> None:
-    with process(file, "--model", "en-fast") as server:
+    with process(file, "--model", "en") as server:
         found = server.get("/api/document").json()["model"]
-        assert (found["which"], found["name"], found["probabilities"]) == ("given", "en-fast", True)
+        assert (found["which"], found["name"], found["probabilities"]) == ("given", "en", True)
         assert "nsubj" in found["labels"]
         assert set(server.sentence(0)["thoughts"]["words"]) == {"1", "2", "3", "4", "5", "6"}
 

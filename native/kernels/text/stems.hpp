@@ -36,6 +36,8 @@ struct StemLists {
     starts.assign(1, 0);
     stems.clear();
   }
+  // The next word has no stems.
+  void skip() { starts.push_back(static_cast<uint32_t>(stems.size())); }
 };
 
 // (first letter of the ending, last letter of the lemma): the lemma is what stands before the ending, and

@@ -7,7 +7,6 @@
 namespace arcwise {
 namespace {
 
-constexpr double RARE_STATE = 0.003;  // of a form: seen in less than this share, it is taken for an error
 constexpr double RARE_STATE_OF_AN_ENDING = 0.1;
 constexpr uint32_t RARE_FORM = 5;            // forms seen no more often tell what endings mean
 constexpr uint32_t ENOUGH_OF_AN_ENDING = 4;  // words with an ending, for it to tell anything
@@ -24,8 +23,9 @@ uint32_t total_of(const StateCounts& counts) {
 // out"), so that words seen once teach the model what unknown words are like.
 class DictionaryBuilder {
  public:
-  DictionaryBuilder(const std::vector<uint64_t>& atoms, const int32_t* state, uint32_t trusted_count)
-      : atoms_(atoms), state_(state), trusted_count_(trusted_count) {
+  DictionaryBuilder(const std::vector<uint64_t>& atoms, const int32_t* state, uint32_t trusted_count,
+                    double rare_state)
+      : atoms_(atoms), state_(state), trusted_count_(trusted_count), rare_state_(rare_state) {
     size_t words = atoms.size() / TAGGER_ATOMS;
     for (size_t word = 0; word < words; ++word) count(word, 0, FORM_KEYS);
     for (size_t word = 0; word < words; ++word)
@@ -90,7 +90,7 @@ class DictionaryBuilder {
     bool is_form = kind < FORM_KEYS, trusted = is_form && total >= trusted_count_;
     std::vector<uint16_t> kept{static_cast<uint16_t>(is_form ? 2 * kind + trusted : 4)};
     for (const auto& [state, count] : counts)
-      if (count >= (is_form ? RARE_STATE : RARE_STATE_OF_AN_ENDING) * total) kept.push_back(state);
+      if (count >= (is_form ? rare_state_ : RARE_STATE_OF_AN_ENDING) * total) kept.push_back(state);
     auto [place, is_new] = numbers_.emplace(kept, static_cast<uint32_t>(dictionary.sets.size()));
     if (is_new) {
       std::set<uint16_t> states(kept.begin() + 1, kept.end());
@@ -104,6 +104,7 @@ class DictionaryBuilder {
   const std::vector<uint64_t>& atoms_;
   const int32_t* state_;
   uint32_t trusted_count_;
+  double rare_state_;
   std::unordered_map<uint32_t, StateCounts> counts_;
   std::map<std::vector<uint16_t>, uint32_t> numbers_;
   std::set<uint16_t> open_;
@@ -112,8 +113,9 @@ class DictionaryBuilder {
 }  // namespace
 
 std::vector<uint32_t> tagger_learn_dictionary(const std::vector<uint64_t>& atoms, const int32_t* state,
-                                              uint32_t trusted_count, TagDictionary& dictionary) {
-  DictionaryBuilder builder(atoms, state, trusted_count);
+                                              uint32_t trusted_count, double rare_state,
+                                              TagDictionary& dictionary) {
+  DictionaryBuilder builder(atoms, state, trusted_count, rare_state);
   builder.add_open_set(dictionary);
   std::vector<uint32_t> sets;
   for (size_t word = 0; word < atoms.size() / TAGGER_ATOMS; ++word)

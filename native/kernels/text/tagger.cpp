@@ -38,13 +38,44 @@ class Neighbourhood {
   uint64_t number_ = 0;
 };
 
+// The only bundle that a word may take in a state, or that it always had there; -1: it must be scored.
+int known_bundle(const TaggerModel& model, const uint64_t* atoms, uint16_t state) {
+  if (model.bundle_task.choices(state) == 1)
+    return static_cast<int>(*model.bundle_task.candidates_of_set.begin(state));
+  const uint32_t* found = model.bundle_lexicon.find(bundle_lexicon_key(atoms[ATOM_LOWER], state));
+  return found ? static_cast<int>(*found) : -1;
+}
+
+// The lemma script that training saw with a word, or null.
+const uint32_t* known_script(const TaggerModel& model, const uint64_t* atoms, uint16_t upos, int bundle) {
+  for (TaggerAtom atom : {ATOM_FORM, ATOM_LOWER})
+    for (int known_bundle : {bundle, -1})
+      if (const uint32_t* found =
+              model.lemma_lexicon.find(lemma_lexicon_key(atoms[atom], upos, known_bundle)))
+        return found;
+  return nullptr;
+}
+
+// Whether tables alone tell state, bundle and lemma of a word, so that nobody asks for its stems.
+bool is_looked_up(const TaggerModel& model, const uint64_t* atoms, uint32_t set) {
+  const Lists& sets = model.dictionary.sets;
+  if (sets.end(set) - sets.begin(set) != 1) return false;
+  const auto state = static_cast<uint16_t>(*sets.begin(set));
+  return known_bundle(model, atoms, state) >= 0 &&
+         model.lemma_lexicon.find(lemma_lexicon_key(atoms[ATOM_LOWER], model.upos_of_state[state], -1));
+}
+
 void look_up(const TaggerModel& model, const TreebankLayout& layout, const char* data, size_t first,
-             size_t count, TaggerWorkspace& w) {
+             size_t count, const KeptTags& kept, TaggerWorkspace& w) {
   w.atoms = token_atoms(layout, data, w.specs, first, first + count);
   w.sets.resize(count);
   w.stems.clear();
   for (size_t i = 0; i < count; ++i) {
     w.sets[i] = model.dictionary.find(w.atoms.data() + i * TAGGER_ATOMS);
+    if (!kept.of_word && is_looked_up(model, w.atoms.data() + i * TAGGER_ATOMS, w.sets[i])) {
+      w.stems.skip();
+      continue;
+    }
     w.lower.clear();
     append_lower_case(w.lower, layout.field(data, first + i, FORM));
     model.stems.find(w.lower, w.stems);
@@ -65,13 +96,16 @@ void decode_states(const TaggerModel& model, const TaggerSentence& sentence, con
                    size_t first, TaggedWord* out, TaggerWorkspace& w) {
   w.chain.clear();
   for (size_t i = 0; i < sentence.size; ++i) {
-    w.keys.clear();
-    state_features(sentence, i, w.keys);
-    w.scores.assign(static_cast<size_t>(model.states()), 0.0f);
-    model.emissions.add_all(w.keys, w.scores.data());
     const Lists& sets = model.dictionary.sets;
     find_possible(sets.begin(sentence.sets[i]), sets.end(sentence.sets[i]),
                   kept.begin(kept.states, first + i), kept.end(kept.states, first + i), w);
+    w.scores.assign(static_cast<size_t>(model.states()), 0.0f);
+    // The emission of an only state is a constant factor of all sequences.
+    if (w.possible.size() > 1) {
+      w.keys.clear();
+      state_features(sentence, i, w.keys);
+      model.emissions.add_all(w.keys, w.scores.data());
+    }
     for (uint32_t s : w.possible) {
       w.chain.states.push_back(static_cast<uint16_t>(s));
       w.chain.emissions.push_back(w.scores[s]);
@@ -116,11 +150,7 @@ uint16_t choose(const SoftmaxTask& task, size_t set, const SparseLinear& weights
 uint16_t decode_lemma(const TaggerModel& model, const TaggerSentence& sentence, size_t word, uint16_t upos,
                       uint16_t bundle, TaggerWorkspace& w) {
   const uint64_t* atoms = sentence.atoms + word * TAGGER_ATOMS;
-  for (TaggerAtom atom : {ATOM_FORM, ATOM_LOWER})
-    for (int known_bundle : {static_cast<int>(bundle), -1}) {
-      const uint32_t* found = model.lemma_lexicon.find(lemma_lexicon_key(atoms[atom], upos, known_bundle));
-      if (found) return static_cast<uint16_t>(*found);
-    }
+  if (const uint32_t* found = known_script(model, atoms, upos, bundle)) return static_cast<uint16_t>(*found);
   w.keys.clear();
   lemma_features(sentence, word, upos, bundle, w.keys);
   return choose(model.lemma_task, upos, model.lemma_weights, nullptr, nullptr, w);
@@ -263,6 +293,10 @@ void lemma_features(const TaggerSentence& sentence, size_t word, uint16_t upos, 
   feature(longest.length, hash_pair(longest.start, upos));
 }
 
+uint32_t bundle_lexicon_key(uint64_t lower_atom, uint16_t state) {
+  return feature_key(hash_pair(lower_atom, state));
+}
+
 uint32_t lemma_lexicon_key(uint64_t form_atom, uint16_t upos, int bundle) {
   return feature_key(
       hash_pair(form_atom, static_cast<uint64_t>(upos) << 32 | static_cast<uint64_t>(bundle + 1)));
@@ -271,16 +305,22 @@ uint32_t lemma_lexicon_key(uint64_t form_atom, uint16_t upos, int bundle) {
 void tagger_decode(const TaggerModel& model, const TreebankLayout& layout, const char* data, size_t first,
                    size_t count, const KeptTags& kept, TaggedWord* out, TaggerWorkspace& w) {
   if (count == 0) return;
-  look_up(model, layout, data, first, count, w);
+  look_up(model, layout, data, first, count, kept, w);
   w.upos.resize(count);
   TaggerSentence sentence{w.atoms.data(), w.sets.data(), w.stems.starts.data(), w.stems.stems.data(), count};
   decode_states(model, sentence, kept, first, out, w);
   for (size_t i = 0; i < count; ++i) {
-    w.keys.clear();
-    if (model.bundle_task.choices(out[i].state) > 1)
-      bundle_features(sentence, w.upos.data(), i, out[i].state, w.keys);
-    out[i].bundle = choose(model.bundle_task, out[i].state, model.bundle_weights,
-                           kept.begin(kept.bundles, first + i), kept.end(kept.bundles, first + i), w);
+    const uint32_t *bundles = kept.begin(kept.bundles, first + i), *end = kept.end(kept.bundles, first + i);
+    const int bundle =
+        bundles == end ? known_bundle(model, w.atoms.data() + i * TAGGER_ATOMS, out[i].state) : -1;
+    if (bundle >= 0) {
+      out[i].bundle = static_cast<uint16_t>(bundle);
+    } else {
+      w.keys.clear();
+      if (model.bundle_task.choices(out[i].state) > 1)
+        bundle_features(sentence, w.upos.data(), i, out[i].state, w.keys);
+      out[i].bundle = choose(model.bundle_task, out[i].state, model.bundle_weights, bundles, end, w);
+    }
     out[i].script = decode_lemma(model, sentence, i, w.upos[i], out[i].bundle, w);
   }
 }

@@ -62,7 +62,8 @@ struct TaggerModel {
   Transitions transitions;
   SoftmaxTask bundle_task;  // candidate = bundle, set = state
   SparseLinear bundle_weights;
-  SoftmaxTask lemma_task;  // candidate = script, set = UPOS
+  KeyTable bundle_lexicon;  // the only bundle of forms that were seen often; see bundle_lexicon_key
+  SoftmaxTask lemma_task;   // candidate = script, set = UPOS
   SparseLinear lemma_weights;
   KeyTable lemma_lexicon;  // see lemma_lexicon_key
 
@@ -95,6 +96,7 @@ void bundle_features(const TaggerSentence& sentence, const uint16_t* upos, size_
                      std::vector<uint32_t>& keys);
 void lemma_features(const TaggerSentence& sentence, size_t word, uint16_t upos, uint16_t bundle,
                     std::vector<uint32_t>& keys);
+uint32_t bundle_lexicon_key(uint64_t lower_atom, uint16_t state);
 uint32_t lemma_lexicon_key(uint64_t form_atom, uint16_t upos, int bundle);  // bundle -1: any
 
 struct TaggerWorkspace {
@@ -139,13 +141,17 @@ struct TaggerTraining {
   TrainingOptions chain, bundle, lemma;
   bool perceptron = false;     // averaged structured perceptron instead of the conditional log-likelihood
   uint32_t trusted_count = 5;  // a form seen so often takes no other state than those seen
+  double rare_state = 0.003;   // a state seen with less than this share of a form is taken for an error
+  uint32_t bundle_lexicon_count =
+      0;  // a form and state seen so often with one bundle take it unscored; 0: none
 };
 
 // Learns which states each word may take, from its atoms (TAGGER_ATOMS per word) and state. Returns the set
 // of each word looked up as if it had not been seen here ("leave one out"), so that words seen once teach
 // what unknown words are like.
 std::vector<uint32_t> tagger_learn_dictionary(const std::vector<uint64_t>& atoms, const int32_t* state,
-                                              uint32_t trusted_count, TagDictionary& dictionary);
+                                              uint32_t trusted_count, double rare_state,
+                                              TagDictionary& dictionary);
 
 // `model` comes with its alphabets (upos_of_state, tasks); the rest is learned.
 void tagger_train(TaggerModel& model, const TreebankLayout& layout, const char* data, const TaggerGold& gold,

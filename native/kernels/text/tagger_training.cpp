@@ -98,6 +98,23 @@ void learn_bundles(TaggerModel& model, const TrainingWords& words, const TaggerG
   model.bundle_weights = softmax_train(model.bundle_task, items, options);
 }
 
+// The bundle of each form and state that were seen `least` times or more, always with that one.
+void learn_bundle_lexicon(TaggerModel& model, const std::vector<uint64_t>& atoms, const TaggerGold& gold,
+                          uint32_t least) {
+  if (least == 0) return;
+  std::unordered_map<uint32_t, std::map<uint32_t, uint32_t>> counts;
+  for (size_t word = 0; word < atoms.size() / TAGGER_ATOMS; ++word) {
+    const auto state = static_cast<uint16_t>(gold.state[word]);
+    if (model.bundle_task.choices(state) > 1)
+      ++counts[bundle_lexicon_key(atoms[word * TAGGER_ATOMS + ATOM_LOWER], state)]
+              [static_cast<uint32_t>(gold.bundle[word])];
+  }
+  std::unordered_map<uint32_t, uint32_t> lexicon;
+  for (const auto& [key, bundles] : counts)
+    if (bundles.size() == 1 && bundles.begin()->second >= least) lexicon[key] = bundles.begin()->first;
+  model.bundle_lexicon = KeyTable(lexicon);
+}
+
 // The most frequent script of each (form, UPOS) and, where it is another, of each (form, UPOS, bundle); for
 // the form in lower case, and where that says something else, for the form itself.
 void learn_lemma_lexicon(TaggerModel& model, const std::vector<uint64_t>& atoms, const TaggerGold& gold) {
@@ -159,10 +176,12 @@ void learn_lemmas(TaggerModel& model, const TrainingWords& words, const TaggerGo
 void tagger_train(TaggerModel& model, const TreebankLayout& layout, const char* data, const TaggerGold& gold,
                   const TaggerTraining& training) {
   TrainingWords words{layout, token_atoms(layout, data, tagger_atom_specs(), 0, layout.words()), {}, {}, {}};
-  words.sets = tagger_learn_dictionary(words.atoms, gold.state, training.trusted_count, model.dictionary);
+  words.sets = tagger_learn_dictionary(words.atoms, gold.state, training.trusted_count, training.rare_state,
+                                       model.dictionary);
   model.stems = learn_stems(words, data, model, gold);
   learn_chain(model, words, gold, training);
   learn_bundles(model, words, gold, training.bundle);
+  learn_bundle_lexicon(model, words.atoms, gold, training.bundle_lexicon_count);
   learn_lemma_lexicon(model, words.atoms, gold);
   learn_lemmas(model, words, gold, training.lemma);
 }

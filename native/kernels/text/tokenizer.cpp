@@ -65,7 +65,7 @@ std::vector<Settled> settle(const TokenizerModel& model, const SqueezedText& tex
 }
 
 // Where a decision is needed, and among what: 0 = before a space, 1 = elsewhere (see tokenizer_task).
-enum class Choice { none, word_or_sentence, any, end };
+enum class Choice { none, word, word_or_sentence, any, end };
 
 Choice choice_at(const TokenizerModel& model, const SqueezedText& text, const std::vector<Settled>& settled,
                  size_t sentence_start, size_t at) {
@@ -75,9 +75,10 @@ Choice choice_at(const TokenizerModel& model, const SqueezedText& text, const st
   if (text.is_space(next)) {
     if (next + 1 == text.size() || text.lower[next] == '\n') return Choice::end;
     if (text.ends_line[next] && ends_with_line(text, sentence_start, next)) return Choice::end;
-    bool spans =
-        text.is_single_space(next) && model.may_span[class_pair(text.classes[at], text.classes[next + 1])];
-    return spans ? Choice::any : Choice::word_or_sentence;
+    if (!text.is_single_space(next)) return Choice::word_or_sentence;
+    const size_t pair = class_pair(text.classes[at], text.classes[next + 1]);
+    if (model.may_span[pair]) return Choice::any;
+    return model.never_ends[pair] ? Choice::word : Choice::word_or_sentence;
   }
   if (settled[at] != Settled::no)
     return settled[at] == Settled::inside ? Choice::none : Choice::word_or_sentence;
@@ -101,9 +102,10 @@ std::vector<TextToken> walk(const TokenizerModel& model, const SqueezedText& tex
   while (at < text.size()) {
     history.see(text, at);
     Choice choice = choice_at(model, text, settled, history.sentence_start, at);
-    Cut cut = choice == Choice::none  ? Cut::inside
-              : choice == Choice::end ? Cut::sentence
-                                      : decide(history, at, choice);
+    Cut cut = choice == Choice::none   ? Cut::inside
+              : choice == Choice::word ? Cut::word
+              : choice == Choice::end  ? Cut::sentence
+                                       : decide(history, at, choice);
     if (cut == Cut::sentence && choice != Choice::end && at < history.mark_end) cut = Cut::word;
     if (cut == Cut::word && history.words + 1 >= model.longest_sentence) cut = Cut::sentence;
     if (cut == Cut::inside) {
@@ -272,6 +274,20 @@ TokenizerModel tokenizer_train(const SqueezedText& text, const std::vector<TextT
   SoftmaxItems items = tokenizer_items(model, text, tokens);
   model.cuts = softmax_train(tokenizer_task(), items, options);
   return model;
+}
+
+void tokenizer_learn_ends(TokenizerModel& model, const SqueezedText& text,
+                          const std::vector<TextToken>& tokens, double rare_end) {
+  std::array<double, CHARACTER_CLASSES * CHARACTER_CLASSES> seen{}, ended{};
+  for (const TextToken& token : tokens) {
+    const size_t next = token.last;
+    if (next + 1 >= text.size() || !text.is_single_space(next)) continue;
+    const size_t pair = class_pair(text.classes[next - 1], text.classes[next + 1]);
+    seen[pair] += 1;
+    ended[pair] += token.ends_sentence;
+  }
+  for (size_t pair = 0; pair < seen.size(); ++pair)
+    model.never_ends[pair] = seen[pair] > 0 && ended[pair] < rare_end * seen[pair];
 }
 
 }  // namespace arcwise

@@ -43,6 +43,8 @@ struct TokenizerModel {
   std::vector<uint32_t> vocabulary;  // hashes of words seen more than once in training, sorted
   // Whether a word may end between two classes without space; whether it may go on over the space between them.
   std::array<uint8_t, CHARACTER_CLASSES * CHARACTER_CLASSES> may_cut{}, may_span{};
+  // Whether a sentence may not end at a single space between two classes: nothing is scored there.
+  std::array<uint8_t, CHARACTER_CLASSES * CHARACTER_CLASSES> never_ends{};
   uint32_t longest_sentence = 300;  // in words; then it is cut
   float sentence_bias = 0.0f;       // for sentence, against word
   LookAlikes look_alikes;           // texts must have been squeezed by these
@@ -69,5 +71,8 @@ SoftmaxItems tokenizer_items(TokenizerModel model, const SqueezedText& text,
                              const std::vector<TextToken>& tokens);
 TokenizerModel tokenizer_train(const SqueezedText& text, const std::vector<TextToken>& tokens,
                                const TrainingOptions& options);
+// Fills `never_ends`: the classes around a single space at which less than this share of sentences end.
+void tokenizer_learn_ends(TokenizerModel& model, const SqueezedText& text,
+                          const std::vector<TextToken>& tokens, double rare_end);
 
 }  // namespace arcwise

@@ -189,6 +189,7 @@ def run(arguments: ParseArguments) -> None:
     pipeline also LEMMA, UPOS, XPOS and FEATS; all other columns stay unchanged, and --keep also keeps
     existing values in these.
     """
+    from arcwise.memory import mmap_large_allocations
     from arcwise.models import open_model
     from arcwise.parsing.calibration import confidence_warning
     from arcwise.pipeline.parse_input import InputSettings
@@ -203,6 +204,7 @@ def run(arguments: ParseArguments) -> None:
         raise typer.Exit(command.run())
     sources = [] if arguments.text is not None else arguments.inputs or ["-"]
     targets = targets_of(sources, arguments.output, to=corpus.to, overwrite=arguments.overwrite)
+    mmap_large_allocations()  # a long text would fragment the heap
     parser = open_model(arguments.model)
     if arguments.show or arguments.html is not None:
         options = _for_pictures(options, parser.capabilities, page=arguments.html is not None)

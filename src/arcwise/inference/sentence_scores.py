@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from arcwise import native
 from arcwise.errors import InputError
 from arcwise.inference import labels as labelling
 from arcwise.inference.arc_matrices import Floats, Heads, Span, check_scores
@@ -106,21 +107,20 @@ def check_arc_scores(scores: npt.ArrayLike, labels: Sequence[str] | None, name: 
     matrix = array if labels is None else array[0]
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
         check_scores(matrix, name if labels is None else f"{name} of label {labels[0]!r}")
-    # Also true if some are -inf or NaN. Two passes, because np.abs would allocate another array.
-    if not (array.max() <= LARGEST_SCORE and array.min() >= -LARGEST_SCORE):
-        if labels is None:
-            check_scores(array, name)
-        else:
-            for label, scores_of_label in zip(labels, array, strict=True):
-                check_scores(scores_of_label, f"{name} of label {label!r}")
-        # Clamped so that sums of n such scores stay finite (see LARGEST_SCORE).
-        array[(array < -LARGEST_SCORE) & (array > -np.inf)] = -LARGEST_SCORE
+    # One native pass for ordinary scores; False if one of them is -inf, NaN or too large.
+    if native.mask_arc_scores(array):
+        return array
+    if labels is None:
+        check_scores(array, name)
+    else:
+        for label, scores_of_label in zip(labels, array, strict=True):
+            check_scores(scores_of_label, f"{name} of label {label!r}")
+    # Clamped so that sums of n such scores stay finite (see LARGEST_SCORE).
+    array[(array < -LARGEST_SCORE) & (array > -np.inf)] = -LARGEST_SCORE
     # The kernels ignore these cells, but sums over labels and maxima in Python read whole arrays.
     array[..., 0] = -np.inf
-    if labels is None:
-        array.ravel()[:: len(array) + 1] = -np.inf
-    else:
-        array.reshape(len(array), -1)[:, :: array.shape[-1] + 1] = -np.inf
+    diagonal = np.arange(array.shape[-1])
+    array[..., diagonal, diagonal] = -np.inf
     return array
 
 

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 KIND = "pipeline"
 VERSION = 2
-_WITH_CONFIDENCE = ParseOptions(confidence=True)
 Context = TypeVar("Context")
 """Type of the context that callers of ``pipe`` pass along with a text."""
 
@@ -93,9 +92,25 @@ class Pipeline:
         parts = ", ".join(map(repr, (self.tokenizer, self.tagger, self.parser)))
         return f"<Pipeline{' for ' * bool(card)}{card}: {parts}>"
 
-    def __call__(self, text: str, *, threads: int = 1) -> Document:
-        """Parse a text into a document with trees and confidences."""
-        return self.analyse_texts([checked_text(text)], options=_WITH_CONFIDENCE, threads=threads)[0]
+    def __call__(self, text: str, *, confidence: bool | None = None, threads: int = 1) -> Document:
+        """Parse a text into a document.
+
+        ``confidence``: whether to compute the confidences of tags, heads, labels and trees; by default, if
+        the parser has exact probabilities (see ``default_options``).
+        """
+        options = self.default_options if confidence is None else ParseOptions(confidence=confidence)
+        return self.analyse_texts([checked_text(text)], options=options, threads=threads)[0]
+
+    @property
+    def default_options(self) -> ParseOptions:
+        """Options of ``nlp(text)``, ``pipe`` and ``stream`` unless others are given.
+
+        A parser with distributions over trees computes confidences, exactly and at a tenth of the cost of the
+        parse. Those of a transition-based parser are shares of a beam, which costs several times the greedy
+        parse and may find another tree: only ``confidence=True`` asks for them.
+        """
+        can = self.parser.capabilities
+        return ParseOptions(confidence=can.confidence and can.distributions)
 
     @overload
     def pipe(
@@ -104,7 +119,7 @@ class Pipeline:
         *,
         as_tuples: Literal[False] = ...,
         batch_size: int = ...,
-        options: ParseOptions = ...,
+        options: ParseOptions | None = ...,
         threads: int = ...,
     ) -> Iterator[Document]: ...
     @overload
@@ -114,7 +129,7 @@ class Pipeline:
         *,
         as_tuples: Literal[True],
         batch_size: int = ...,
-        options: ParseOptions = ...,
+        options: ParseOptions | None = ...,
         threads: int = ...,
     ) -> Iterator[tuple[Document, Context]]: ...
     def pipe(
@@ -123,14 +138,16 @@ class Pipeline:
         *,
         as_tuples: bool = False,
         batch_size: int = 256,
-        options: ParseOptions = _WITH_CONFIDENCE,
+        options: ParseOptions | None = None,
         threads: int = 1,
     ) -> Iterator[Any]:
         """Parse many texts lazily and in order, with the memory of one batch.
 
         ``as_tuples``: items are pairs ``(text, context)``, and results pairs ``(document, context)``.
         ``batch_size``: texts per batch (fewer if they are long); results do not depend on it.
+        ``options``: those of parsing (default: ``default_options``).
         """
+        options = self.default_options if options is None else options
         for batch in batch_items(texts, batch_size, as_tuples=as_tuples):
             documents = self.analyse_texts([text for text, _ in batch], options=options, threads=threads)
             for document, (_, context) in zip(documents, batch, strict=True):
@@ -174,14 +191,16 @@ class Pipeline:
         source: str = "<text>",
         errors: Errors = "strict",
         paragraphs: bool = False,
-        options: ParseOptions = _WITH_CONFIDENCE,
+        options: ParseOptions | None = None,
         threads: int = 1,
     ) -> Iterator[Document]:
         """Parse an open file of text (or UTF-8 bytes) of any length in bounded memory.
 
         ``paragraphs``: parse up to each blank line without waiting for the text after it; combined with
         ``arcwise.pipeline.pausing_reader.PausingReader``, a pipe or socket is parsed as text arrives.
+        ``options``: those of parsing (default: ``default_options``).
         """
+        options = self.default_options if options is None else options
         for piece in self.analyses(
             stream, source=source, errors=errors, paragraphs=paragraphs, options=options, threads=threads
         ):

@@ -71,6 +71,20 @@ class TaggerConfig:
     trusted_count: int = option(
         20, "Forms with this many training occurrences only get tags seen with them.", low=0, high=MAX_COUNT
     )
+    rare_state: float = option(
+        0.003,
+        "States (UPOS, or UPOS with XPOS) seen with less than this share of a form's occurrences are taken "
+        "for annotation errors. A larger share leaves more frequent forms a single state, which is faster.",
+        low=0,
+        high=1,
+    )
+    bundle_lexicon_count: int = option(
+        0,
+        "Look up FEATS (and XPOS) of a form and state that training saw at least this often and always with "
+        "the same ones, instead of scoring them: faster (0 scores all).",
+        low=0,
+        high=MAX_COUNT,
+    )
     prune: float = option(0.05, PRUNE, low=0)
 
     __repr__ = short_repr
@@ -200,6 +214,8 @@ class Tagger(Packable):
             lemma=options,
             perceptron=config.perceptron,
             trusted_count=config.trusted_count,
+            rare_state=config.rare_state,
+            bundle_lexicon_count=config.bundle_lexicon_count,
         )
         model.prune(NEGLIGIBLE)
         return cls(model, alphabet, look_alikes)
@@ -293,6 +309,7 @@ class Tagger(Packable):
         """
         (form_keys, form_sets), (set_starts, set_states) = self._model.dictionary()
         lexicon_keys, lexicon_scripts = self._model.lexicon()
+        bundle_keys, bundle_values = self._model.bundle_lexicon()
         stem_keys, stem_upos = self._model.stems()
         arrays: Arrays = {
             "transitions": self._model.transitions().astype(_TRANSITIONS[check_precision(precision)]),
@@ -305,6 +322,9 @@ class Tagger(Packable):
             **pack_keys("lexicon.keys", lexicon_keys),
             "lexicon.scripts": narrow(lexicon_scripts),
         }
+        if len(bundle_keys):
+            arrays |= pack_keys("bundle_lexicon.keys", bundle_keys)
+            arrays["bundle_lexicon.bundles"] = narrow(bundle_values)
         for name in _LINEAR:
             arrays |= pack_linear(name, self._model.linear(name), precision)
         header = {
@@ -346,6 +366,10 @@ class Tagger(Packable):
                 [(int(first), int(last)) for first, last in header["alternations"]],
             )
             model.set_lexicon((unpack_keys("lexicon.keys", arrays), _uint32(arrays, "lexicon.scripts")))
+            if "bundle_lexicon.bundles" in arrays:
+                model.set_bundle_lexicon(
+                    (unpack_keys("bundle_lexicon.keys", arrays), _uint32(arrays, "bundle_lexicon.bundles"))
+                )
             look_alikes = LookAlikes.unpack(header.get("look_alikes"))  # missing in models of 0.1
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"model: the tagger is damaged ({error})") from error

@@ -63,7 +63,13 @@ class TokenizerConfig:
         low=0,
         below=1,
     )
-
+    rare_end: float = option(
+        0.0,
+        "Do not score sentence ends at a space between classes of characters (such as two lower-case "
+        "letters) where less than this share of the words end one: faster (0 scores all).",
+        low=0,
+        below=1,
+    )
     folds: int = option(
         3,
         "Cross-validation folds for tuning the sentence-boundary bias (0: no bias).",
@@ -88,14 +94,24 @@ class Tokenized:
 
 def _train_cuts(plain: PlainText, look_alikes: LookAlikes, options: LinearTraining) -> native.Tokenizer:
     """Train a tokenizer without multiword tokens."""
+    return native.Tokenizer.train(*_token_arrays(plain), look_alikes=look_alikes.native, options=options)
+
+
+def _learn_ends(model: native.Tokenizer, plain: PlainText, rare_end: float) -> None:
+    """Find the classes of characters between which a space ends no sentence."""
+    model.learn_ends(*_token_arrays(plain), rare_end=rare_end)
+
+
+def _token_arrays(
+    plain: PlainText,
+) -> tuple[bytes, npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.uint8]]:
+    """Return the text, and the first and last place of each token and whether it ends a sentence."""
     tokens = plain.tokens
-    return native.Tokenizer.train(
+    return (
         plain.text.encode("utf-8", "replace"),
-        first=np.array([t.first for t in tokens], np.uint32),
-        last=np.array([t.last for t in tokens], np.uint32),
-        ends_sentence=np.array([t.ends_sentence for t in tokens], np.uint8),
-        look_alikes=look_alikes.native,
-        options=options,
+        np.array([t.first for t in tokens], np.uint32),
+        np.array([t.last for t in tokens], np.uint32),
+        np.array([t.ends_sentence for t in tokens], np.uint8),
     )
 
 
@@ -159,6 +175,8 @@ class Tokenizer(Packable):
             set_table(model, table)
             model.train_multiword(items.contexts, set=items.sets, gold=items.gold, options=options)
         model.prune(NEGLIGIBLE)
+        if config.rare_end:
+            _learn_ends(model, plain, config.rare_end)
         return cls(model, None if learned is None else learned[0], look_alikes)
 
     def tokenize(
@@ -206,6 +224,9 @@ class Tokenizer(Packable):
             "may_cut": self._model.may_cut(),
             "may_span": self._model.may_span(),
         }
+        never_ends = self._model.never_ends()
+        if never_ends.any():
+            arrays["never_ends"] = never_ends
         header: dict[str, Any] = {
             "sentence_bias": self._model.sentence_bias,
             "look_alikes": self.look_alikes.pack(),
@@ -241,6 +262,8 @@ class Tokenizer(Packable):
             rules.setdefault("cut_names_out", rules.get("cut_addresses_out", False))
             whole, cut_out, signs, names_out = (bool(rules.get(name, False)) for name in RULES)
             model.rules = whole, cut_out, signs, names_out
+            if "never_ends" in arrays:
+                model.set_never_ends(np.ascontiguousarray(arrays["never_ends"], np.uint8))
             if "multiword" not in header:
                 return cls(model, None, look_alikes)
             multiword = header["multiword"]
