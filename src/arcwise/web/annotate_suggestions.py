@@ -228,6 +228,8 @@ class SuggestionService:
     def close(self) -> None:
         """Stop all background processes."""
         self._trainer.cancel()
+        # A training that has just ended may be reading the document, to start a search.
+        self._trainer.wait(10)
         self._errors.cancel()
 
 
