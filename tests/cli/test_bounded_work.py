@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from arcwise import Treebank
@@ -21,6 +22,7 @@ from arcwise.treebanks.rows import Row
 from arcwise.treebanks.streaming import stream_opened
 from arcwise.treebanks.validation import tree as validation_tree
 from arcwise.treebanks.validation.tree import RawTree
+from arcwise.trees import tree_properties
 
 MEMORY = 2_000_000_000
 
@@ -162,6 +164,26 @@ class CountedSource:
         self.left -= len(piece)
         self.reads += 1
         return piece
+
+
+def test_trees_with_too_many_long_arcs_are_one_line() -> None:
+    heads = np.zeros(200_000, np.int32)
+    heads[1:] = 1
+    with pytest.raises(InputError, match="a tree of 200000 words has too many long arcs"):
+        tree_properties(heads)
+    chain = np.arange(200_000, dtype=np.int32)
+    assert tree_properties(chain).depth.tolist() == [200_000]
+
+
+@pytest.mark.slow
+def test_projectivise_refuses_a_long_sentence_with_crossing_arcs(tmp_path: Path) -> None:
+    rows = [row(i, {1: 0, 2: 4}.get(i, 1), "dep") for i in range(1, 3002)]
+    file, output = tmp_path / "crossing.conllu", tmp_path / "out.conllu"
+    file.write_text(sentence(*rows))
+    result = run("projectivise", str(file), "-o", str(output))
+    assert result.returncode == 2
+    assert "the sentence has crossing arcs and 3001 words" in result.stderr
+    assert not output.exists()
 
 
 def test_a_line_without_end_is_read_in_linear_time() -> None:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from arcwise.cli._support.files import Files
 from arcwise.cli._support.output import echo
+
+if TYPE_CHECKING:
+    from arcwise.treebanks import Treebank
+
+_LONGEST = 3000  # words of a sentence with crossing arcs: its nearest projective tree takes cubic time
 
 FILES = Files(reads=("file",), writes=("output",))
 
@@ -27,6 +34,7 @@ def run(
     heads = words = trees = sentences = 0
     with open_output(output) as out:
         for treebank in stream(file):
+            _check_lengths(treebank)
             projective, changed = projectivise_treebank(treebank, threads=threads)
             out.write(projective.data)
             heads += changed.heads
@@ -38,3 +46,18 @@ def run(
         f"({trees / max(sentences, 1):.2%})",
         err=True,
     )
+
+
+def _check_lengths(treebank: Treebank) -> None:
+    """Refuse a very long sentence with crossing arcs."""
+    from arcwise.errors import InputError
+    from arcwise.trees import tree_properties
+
+    for number in (treebank.sentence_lengths > _LONGEST).nonzero()[0].tolist():
+        sentence = treebank[number]
+        if tree_properties(sentence.heads[1:]).gap_degree[0]:
+            line = treebank.line_at(int(treebank.layout.sentence_bytes[number]))
+            raise InputError(
+                f"{treebank.source}:{line}: the sentence has crossing arcs and {len(sentence)} words; "
+                f"the nearest projective tree is found for at most {_LONGEST}"
+            )

@@ -12,6 +12,7 @@ Definitions follow Kuhlmann and Nivre 2006, "Mildly non-projective dependency st
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,10 @@ Arc = tuple[int, int]
 
 Counts = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
+
+
+_LONG_SENTENCE = 20_000  # words up to which any tree takes a second
+_MAX_WORK = 4 * 10**9  # words under arcs, and pairs of arcs
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,7 @@ def tree_properties(
     """
     if sentence_words is None:
         sentence_words = np.array([0, len(heads)], np.uint32)
+    _check_work(heads, sentence_words)
     try:
         measures, non_projective, crossing = native.tree_properties(
             np.ascontiguousarray(heads, np.int32), np.ascontiguousarray(sentence_words, np.uint32)
@@ -80,6 +86,20 @@ def tree_properties(
         non_projective_arcs=non_projective.view(bool),
         crossing_arcs=crossing.view(bool),
     )
+
+
+def _check_work(heads: npt.NDArray[np.int32], sentence_words: npt.NDArray[np.uint32]) -> None:
+    """Refuse trees for which comparing all pairs of arcs would take minutes."""
+    for first, end in pairwise(sentence_words.tolist()):
+        if end - first <= _LONG_SENTENCE:
+            continue
+        own = heads[first:end]
+        spans = np.abs(own - np.arange(1, end - first + 1, dtype=np.int64))[own >= 0]
+        work = int(spans.sum()) + int((spans > 1).sum()) ** 2 // 2
+        if work > _MAX_WORK:
+            raise InputError(
+                f"heads: a tree of {end - first} words has too many long arcs to look for crossings"
+            )
 
 
 def _of(tree: Tree) -> TreeProperties:

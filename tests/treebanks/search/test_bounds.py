@@ -68,7 +68,9 @@ def test_deep_trees_are_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(values, "_MAX_WALKED", 10_000)
     monkeypatch.setattr(matching, "_MAX_PAIRS", 10_000)
     assert Query.parse("[>> [form=w]]").count(chain(60)) == (59, 1)
-    for query in ("[>> [form=w]]", "depth=3", "[] >> []"):
+    assert Query.parse("depth=3").count(chain(300)) == (1, 1)
+    assert Query.parse("projective=yes").count(chain(300)) == (300, 1)
+    for query in ("[>> [form=w]]", "[] >> []"):
         with pytest.raises(InputError, match=r"^query: .*too deep"):
             Query.parse(query).count(chain(300))
     monkeypatch.undo()

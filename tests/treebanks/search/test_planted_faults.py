@@ -90,7 +90,9 @@ FAULTS = [
         "-1", "positions + 1 < self.size, positions + 1, -1"),
     Fault("values.Columns.step", "positions > self.first, positions - 1, "
         "-1", "positions > 0, positions - 1, -1"),
-    Fault("values.Columns.depth", "level += 1", "level += 2"),
+    Fault("values.Columns.depth", "steps[:-1] + 1.0", "steps[:-1] + 2.0"),
+    Fault("values.Columns._tops", "np.where(self.up[above] >= 0, -1, above)", "above",
+          lambda: test_odd_treebanks.test_cycles_and_impossible_heads_end("projective=no")),
     Fault("values._comment", "return value.strip()", "return value"),
     Fault("values._comments", "lines.clear()", "pass", test_odd_treebanks.test_comments_are_those_of_the_sentence),
     Fault("values.value_of_key", "if name == key", "if name != key"),

@@ -135,21 +135,30 @@ class Columns:
     @cached_property
     def depth(self) -> Floats:
         """The number of arcs from the root to every word; NaN where a head on the path is unknown."""
-        depth = np.full(self.size, np.nan)
-        level = 1.0
-        depth[self.heads == 0] = 1
-        for above in self.walk_up(np.arange(self.size)):
-            level += 1
-            depth[(above >= 0) & (np.append(self.heads, UNKNOWN)[above] == 0)] = level
-        return depth
+        # Pointer jumping: after each round, ``above`` is twice as many steps up, and ``steps`` counts them.
+        above, steps = np.append(self.up, -1), np.append((self.up >= 0).astype(np.int64), 0)
+        for _ in range(max(self.longest, 1).bit_length()):
+            steps = steps + np.where(above >= 0, steps[above], 0)
+            above = np.where(above >= 0, above[above], -1)
+        # Where every path from a word ends after so many steps; a path into a cycle never does.
+        top = self._tops
+        known = (top >= 0) & (np.append(self.heads, UNKNOWN)[top] == 0)
+        return np.where(known, steps[:-1] + 1.0, np.nan)
+
+    @cached_property
+    def _tops(self) -> Positions:
+        """The word at the end of the path up from every word; -1 if the path leads into a cycle."""
+        # A word without a head above is its own end.
+        own = np.arange(self.size)
+        above = np.where(self.up >= 0, self.up, own)
+        for _ in range(max(self.longest, 1).bit_length()):
+            above = above[above]
+        return np.where(self.up[above] >= 0, -1, above) if self.size else above
 
     @cached_property
     def _sound_heads(self) -> npt.NDArray[np.int32]:
         """HEAD, made unknown for words that lead into a cycle."""
-        cyclic = np.zeros(self.size, bool)
-        for steps, above in enumerate(self.walk_up(np.arange(self.size)), 1):
-            cyclic = above >= 0 if steps == self.longest else cyclic  # a path as long as the sentence
-        return np.where(cyclic, np.int32(UNKNOWN), self.heads)
+        return np.where(self._tops < 0, np.int32(UNKNOWN), self.heads)
 
     @cached_property
     def _enhanced_arcs(self) -> tuple[Positions, Positions, Texts]:
