@@ -21,7 +21,7 @@ ENVIRONMENT = "ARCWISE_SERVE_"
 """Variables of the environment with this prefix set options: ``ARCWISE_SERVE_MAX_BODY`` is ``--max-body``."""
 
 
-class Command(PlainCommand):
+class ServeCommand(PlainCommand):
     """A command whose options may also come from the environment and from a TOML file."""
 
     def make_context(self, info_name: Any, args: list[str], parent: Any = None, **extra: Any) -> Any:
@@ -29,6 +29,10 @@ class Command(PlainCommand):
         names = {parameter.name for parameter in self.params if parameter.name not in ("help", "config")}
         values = _from_file(_config_path(args), names) | _from_environment(names)
         return super().make_context(info_name, args, parent, **{**extra, "default_map": values})
+
+
+Command = ServeCommand
+"""The name that ``cli.main`` looks for."""
 
 
 def _config_path(args: list[str]) -> str | None:

@@ -12,10 +12,12 @@ import time
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from arcwise.log import logger as package_logger
+
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
-logger = logging.getLogger("arcwise.serve")
-access_logger = logging.getLogger("arcwise.serve.access")
+logger = package_logger.getChild("serve")
+access_logger = logger.getChild("access")
 _FIELDS = "fields"
 _REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,64}")
 _numbers = itertools.count(1)
