@@ -139,6 +139,8 @@ class Supervisor:
             if received is not None and received.si_signo in (signal.SIGTERM, signal.SIGINT):
                 return True
             if received is not None and received.si_signo == signal.SIGHUP:
+                if received.si_code > 0:  # from the kernel, not from kill: the terminal was closed
+                    return True
                 self._replace()
             self._reap()
             self._kill_stalled()
@@ -190,6 +192,7 @@ class Supervisor:
                 if other is not self._sockets[number]:
                     other.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it is for the supervisor
             signal.signal(
                 signal.SIGINT, signal.SIG_IGN
             )  # Ctrl-C reaches the whole group; the supervisor sends SIGTERM
