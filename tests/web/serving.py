@@ -97,8 +97,8 @@ def serving_here(limits: Limits = Limits(), **settings: Any) -> Iterator[Here]:
 class Process(Service):
     """``arcwise serve`` in a process of its own."""
 
-    def __init__(self, *arguments: str) -> None:
-        line = [sys.executable, "-m", "arcwise", "serve", "--port", "0", "--model", "en-fast", *arguments]
+    def __init__(self, *arguments: str, model: str = "en-fast") -> None:
+        line = [sys.executable, "-m", "arcwise", "serve", "--port", "0", "--model", model, *arguments]
         self.running = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert self.running.stdout is not None
         said = self.running.stdout.readline()
@@ -145,9 +145,9 @@ def ask_on(
 
 
 @contextlib.contextmanager
-def serving(*arguments: str) -> Iterator[Process]:
+def serving(*arguments: str, model: str = "en-fast") -> Iterator[Process]:
     """A process that is gone afterwards."""
-    made = Process(*arguments)
+    made = Process(*arguments, model=model)
     try:
         yield made
     finally:

@@ -26,7 +26,7 @@ def test_long_sentences_are_suggested_in_pieces(tmp_path: Path) -> None:
     """2,000 words took 3.6 GB and 42 seconds, 6,000 a MemoryError."""
     file = tmp_path / "long.conllu"
     file.write_text(ROWS + long_sentence(2000) + long_sentence(6000))
-    with process(file, "--model", "en-fast") as served:
+    with process(file, "--model", "en") as served:
         for number, n in ((3, 2000), (4, 6000)):
             thoughts = served.sentence(number)["thoughts"]
             assert thoughts["note"].startswith(f"{n} words, more than 500: suggested in pieces, consistent")

@@ -28,7 +28,8 @@ SENTENCE = "The birds sing in the old tree near the river. "
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[Process]:
-    with serving("--workers", "1", "--max-seconds", str(SECONDS)) as made:
+    # The default model, which has k best trees, confidences and constraints.
+    with serving("--workers", "1", "--max-seconds", str(SECONDS), model="en") as made:
         yield made
 
 
