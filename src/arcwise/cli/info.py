@@ -59,6 +59,8 @@ def _short(info: Mapping[str, Any]) -> dict[str, Any]:
             summary["options"] = _changed_options(value)
         elif isinstance(value, Mapping) and all(isinstance(item, float | int) for item in value.values()):
             summary[key] = f"from raw text: {_text(dict(value))}" if key == "dev" else _text(dict(value))
+        elif key == "taught":
+            summary[key] = _text(dict(value))
         elif isinstance(value, Mapping):
             summary[key] = _short(value)
         elif key == "tags" and isinstance(value, list | tuple):
