@@ -5,7 +5,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <cmath>
+#include <bit>
+#include <cstdint>
 #include <limits>
 #include <optional>
 
@@ -222,15 +223,14 @@ bool mask_arc_scores(Writable scores) {
   const size_t side = scores.ndim() < 2 ? 0 : scores.shape(scores.ndim() - 1);
   if (side == 0 || scores.shape(scores.ndim() - 2) != side) return false;
   double* const first = scores.data();
-  double largest = 0;
-  size_t wrong = 0;  // a NaN is not above anything
-  for (size_t i = 0; i < scores.size(); ++i) {
-    const double size = std::fabs(first[i]);
-    largest = size > largest ? size : largest;
-    wrong += first[i] != first[i];
-  }
-  if (wrong || largest > LARGEST_SCORE) return false;
-  for (double* matrix = first; matrix < first + scores.size(); matrix += side * side)
+  const size_t count = scores.size();
+  // As integers, sizes of doubles have the order of their bits, and infinity and NaN come last: one comparison.
+  constexpr auto LARGEST_BITS = std::bit_cast<int64_t>(LARGEST_SCORE);
+  int64_t wrong = 0;
+  for (size_t i = 0; i < count; ++i)
+    wrong |= (std::bit_cast<int64_t>(first[i]) & std::numeric_limits<int64_t>::max()) > LARGEST_BITS;
+  if (wrong) return false;
+  for (double* matrix = first; matrix < first + count; matrix += side * side)
     for (size_t h = 0; h < side; ++h)
       matrix[h * side] = matrix[h * side + h] = -std::numeric_limits<double>::infinity();
   return true;
