@@ -166,6 +166,7 @@ CHOICE_FAULTS = [
 CHAIN, CHAIN_TRAINING, DICTIONARY = "text/chain.cpp", "text/chain_training.cpp", "text/tag_dictionary.cpp"
 TAGGER = "text/tagger_training.cpp"
 TAGGER_TESTS = "tests/text/test_tagger_training.py::"
+LOOKUP_TESTS = "tests/text/test_lookups.py::"
 MARGINALS = LEARNER_TESTS + "test_the_marginals_of_a_chain_are_the_slopes_of_its_log_partition[4-0]"
 LIKELIHOOD = LEARNER_TESTS + "test_the_likelihood_of_chains_is_learned_as_the_twin_learns_it"
 PERCEPTRON = LEARNER_TESTS + "test_the_perceptron_learns_chains_as_its_twin_does[4-1]"
@@ -188,7 +189,10 @@ TAGGER_FAULTS = [
     Fault("no open tags for rare forms", DICTIONARY, "if (!trusted) states.insert(open_.begin(), open_.end());", "", TAGGER_TESTS + "test_a_form_seen_often_takes_no_other_tag[4-tags0]"),
     Fault("words know themselves in training", DICTIONARY, "if (--others[gold] == 0) others.erase(gold);", "", TAGGER_TESTS + "test_in_training_a_word_knows_of_its_form_what_others_know"),
     Fault("every tag is open", DICTIONARY, "total_of(counts_[keys(word)[0]]) == 1", "true", TAGGER_TESTS + "test_new_words_take_the_tags_of_words_seen_once"),
-    Fault("errors of annotation kept", DICTIONARY, "count >= (is_form ? RARE_STATE : RARE_STATE_OF_AN_ENDING) * total", "true", TAGGER_TESTS + "test_a_tag_seen_next_to_never_with_a_form_is_taken_for_an_error[400-tags1]"),
+    Fault("errors of annotation kept", DICTIONARY, "count >= (is_form ? rare_state_ : RARE_STATE_OF_AN_ENDING) * total", "true", TAGGER_TESTS + "test_a_tag_seen_next_to_never_with_a_form_is_taken_for_an_error[400-tags1]"),
+    Fault("the share of rare states ignored", DICTIONARY, "rare_state_(rare_state)", "rare_state_(0.003)", LOOKUP_TESTS + "test_a_state_rarer_than_its_share_is_no_candidate[0.1-True]"),
+    Fault("the lexicon of features ignored", TAGGER, "if (least == 0) return;", "return;", LOOKUP_TESTS + "test_feats_that_never_vary_are_looked_up"),
+    Fault("features that vary in the lexicon", TAGGER, "bundles.size() == 1 && bundles.begin()->second >= least", "true", LOOKUP_TESTS + "test_feats_that_never_vary_are_looked_up"),
     Fault("the rarest lemma of a form", TAGGER, "a.second < b.second", "a.second > b.second", TAGGER_TESTS + "test_a_known_form_takes_its_most_frequent_lemma"),
     Fault("lemmas learned from every word", TAGGER, "if (!seen.insert(hash_pair(hash_pair(form, bundle), hash_pair(state, script))).second) continue;", "", TAGGER_TESTS + "test_lemmas_are_learned_from_different_words_not_from_every_word"),
     Fault("bundles learned as states are", TAGGER, "learn_bundles(model, words, gold, training.bundle);", "learn_bundles(model, words, gold, training.chain);", TAGGER_TESTS + "test_each_part_has_its_own_least_count"),
@@ -224,6 +228,7 @@ TOKENIZER_FAULTS = [
     Fault("addresses whole against the treebank", TOKENIZER, "model.whole_addresses = cut <= FEW_EXCEPTIONS * seen;", "model.whole_addresses = true;", RULE_TESTS + "test_a_treebank_that_cuts_addresses_is_obeyed"),
     Fault("emoji words against the treebank", TOKENIZER, "model.single_signs = uncut <= FEW_EXCEPTIONS * edges;", "model.single_signs = true;", RULE_TESTS + "test_emoji_are_words_unless_the_treebank_has_them_in_words"),
     Fault("items go on", TOKENIZER, "ends_with_line(text, sentence_start, next)", "false", RULE_TESTS + "test_items_and_headings_are_sentences"),
+    Fault("rare ends of sentences scored", TOKENIZER, "model.never_ends[pair] ? Choice::word : Choice::word_or_sentence", "Choice::word_or_sentence", LOOKUP_TESTS + "test_no_sentence_ends_where_training_saw_almost_none"),
 ]  # fmt: skip
 
 DMV_EM = "induction/dmv_em.cpp"
