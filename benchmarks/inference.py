@@ -186,7 +186,9 @@ def distribution_table(peers: Sequence[Peer], lengths: Sequence[int], repeat: in
             for peer in knowing:
                 if operation in peer.operations:
                     contenders[peer.name] = partial(peer.operations[operation], peer.prepare(batch))
-            times = {name: 1e6 * t for name, t in interleaved(contenders, repeat=repeat).items()}
+            # Rounds as in the other tables: long enough for warm caches, short enough to go uninterrupted.
+            fastest = interleaved(contenders, repeat=repeat, min_seconds=0.005)
+            times = {name: 1e6 * t for name, t in fastest.items()}
             others = [f"{times[peer.name]:.1f}" if peer.name in times else "–" for peer in knowing]
             ours = [times["kernel"], times["class"], times["class"] - times["kernel"]]
             rows.append([operation, n, *(f"{t:.1f}" for t in ours), *others])

@@ -5,7 +5,8 @@
     python recipes/debian_text.py unpacked --words 1100000 > text.txt
 
 Prints paragraphs in a fixed random order, each followed by a blank line. All packages are in Debian main:
-anarchism (GPL 2 or later), debian-handbook (GPL 2 or later, or CC BY-SA 3.0), fortunes (free quotations).
+anarchism (GPL 2 or later), debian-handbook (GPL 2 or later, or CC BY-SA 3.0), fortunes (BSD), as their
+copyright files say.
 """
 
 from __future__ import annotations

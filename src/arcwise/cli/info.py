@@ -60,7 +60,7 @@ def _short(info: Mapping[str, Any]) -> dict[str, Any]:
         elif isinstance(value, Mapping) and all(isinstance(item, float | int) for item in value.values()):
             summary[key] = f"from raw text: {_text(dict(value))}" if key == "dev" else _text(dict(value))
         elif key == "taught":
-            summary[key] = _text(dict(value))
+            summary[key] = ", ".join(f"{name}: {_text(item)}" for name, item in value.items())
         elif isinstance(value, Mapping):
             summary[key] = _short(value)
         elif key == "tags" and isinstance(value, list | tuple):

@@ -105,9 +105,9 @@ class Pipeline:
     def default_options(self) -> ParseOptions:
         """Options of ``nlp(text)``, ``pipe`` and ``stream`` unless others are given.
 
-        A parser with distributions over trees computes confidences, exactly and at a tenth of the cost of the
-        parse. Those of a transition-based parser are shares of a beam, which costs several times the greedy
-        parse and may find another tree: only ``confidence=True`` asks for them.
+        A parser with distributions over trees computes confidences, exactly and at a fraction of the cost of
+        the parse. Those of a transition-based parser are shares of a beam, which costs several times the
+        greedy parse and may find another tree: only ``confidence=True`` asks for them.
         """
         can = self.parser.capabilities
         return ParseOptions(confidence=can.confidence and can.distributions)

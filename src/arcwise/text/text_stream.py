@@ -15,8 +15,7 @@ from arcwise.treebanks.streaming import Readable
 Errors = Literal["strict", "replace"]
 
 _PIECE = 1 << 16
-"""Bytes of text parsed at a time. What the steps hold of a piece is about 300 times as large; smaller pieces
-would cost speed."""
+"""Bytes of text parsed at a time: memory grows with it, and smaller pieces cost speed."""
 _LONGEST = 1 << 22
 """Longest pending text, in code points; beyond it, the sentence is ended by force."""
 _LOOK_BACK = 2_200
