@@ -191,7 +191,7 @@ DUAL_FAULTS = [
 
 PARSE, SCORER, TABLE = "graph/arc_parse.cpp", "graph/arc_scorer.cpp", "graph/arc_table.cpp"
 FILTER_TESTS = "tests/graph/test_arc_filter.py::"
-UNSEEN = FILTER_TESTS + "test_arcs_and_labels_never_seen_have_the_scores_that_make_them_improbable[0.3-1]"
+UNSEEN = FILTER_TESTS + "test_arcs_and_labels_never_seen_have_the_scores_that_make_them_improbable[4.0-1]"
 NO_ZERO = FILTER_TESTS + "test_no_tree_of_the_class_has_the_probability_0[True-True]"
 ENOUGH = FILTER_TESTS + "test_a_class_is_cut_only_where_enough_longer_arcs_were_there_to_choose_from"
 FREQUENT = FILTER_TESTS + "test_what_is_not_seen_is_as_frequent_as_what_was_seen_once"
@@ -214,7 +214,7 @@ PARSE_FAULTS = [
     Fault("trees asked for ignored", PARSE, "result.keep(parser.decoder(settings), s, data.first(s), settings.probabilities, asked)", "result.keep(parser.decoder(settings), s, data.first(s), settings.probabilities, AskedTrees{})", ASKED),
     Fault("filter ignored", SCORER, "mask.filtered && !table.reaches(arc_class, h, std::abs(h - m))", "false", UNSEEN),
     Fault("unseen arcs do not share", SCORER, "mask.unseen->one_arc_of(beyond_count[m])", "mask.unseen->arc", UNSEEN),
-    Fault("unseen arcs without the temperature", SCORER, "heads_temperature * std::log(table.unseen)", "std::log(table.unseen)", UNSEEN),
+    Fault("unseen arcs without the temperature", SCORER, "std::max(heads_temperature, 1.0) * std::log(table.unseen)", "std::log(table.unseen)", UNSEEN),
     Fault("unseen labels do not share", SCORER, "std::clamp<double>(table.novelty[c], LEAST, MOST) / others", "std::clamp<double>(table.novelty[c], LEAST, MOST)", UNSEEN),
     Fault("labels of arcs never seen not lowered", SCORER, "if (s / clusters != best_label) values[s] += by;", "", ONE_ARC),
     Fault("any few arcs are enough to cut", TABLE, "farther[c] < enough", "false", ENOUGH),

@@ -190,7 +190,7 @@ TAGGER_FAULTS = [
     Fault("words know themselves in training", DICTIONARY, "if (--others[gold] == 0) others.erase(gold);", "", TAGGER_TESTS + "test_in_training_a_word_knows_of_its_form_what_others_know"),
     Fault("every tag is open", DICTIONARY, "total_of(counts_[keys(word)[0]]) == 1", "true", TAGGER_TESTS + "test_new_words_take_the_tags_of_words_seen_once"),
     Fault("errors of annotation kept", DICTIONARY, "count >= (is_form ? rare_state_ : RARE_STATE_OF_AN_ENDING) * total", "true", TAGGER_TESTS + "test_a_tag_seen_next_to_never_with_a_form_is_taken_for_an_error[400-tags1]"),
-    Fault("the share of rare states ignored", DICTIONARY, "rare_state_(rare_state)", "rare_state_(0.003)", LOOKUP_TESTS + "test_a_state_rarer_than_its_share_is_no_candidate[0.1-True]"),
+    Fault("the share of rare states ignored", DICTIONARY, "count >= (is_form ? rare_state_ : RARE_STATE_OF_AN_ENDING) * total", "count >= (is_form ? 0.003 : RARE_STATE_OF_AN_ENDING) * total", LOOKUP_TESTS + "test_a_state_rarer_than_its_share_is_no_candidate[0.1-True]"),
     Fault("the lexicon of features ignored", TAGGER, "if (least == 0) return;", "return;", LOOKUP_TESTS + "test_feats_that_never_vary_are_looked_up"),
     Fault("features that vary in the lexicon", TAGGER, "bundles.size() == 1 && bundles.begin()->second >= least", "true", LOOKUP_TESTS + "test_feats_that_never_vary_are_looked_up"),
     Fault("the rarest lemma of a form", TAGGER, "a.second < b.second", "a.second > b.second", TAGGER_TESTS + "test_a_known_form_takes_its_most_frequent_lemma"),

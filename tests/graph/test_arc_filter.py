@@ -154,7 +154,9 @@ def test_arcs_and_labels_never_seen_have_the_scores_that_make_them_improbable(
                         assert scores[others, h, m] == pytest.approx(best + shift, abs=1e-4)
                     assert len(set(scores[others, h, m])) == 1
             if len(near) and clusters == 1:
-                down = temperature * np.log(case.table.unseen / max(len(far), 1))
+                down = max(temperature, 1.0) * np.log(case.table.unseen) - temperature * np.log(
+                    max(len(far), 1)
+                )
                 wanted = scores[:, near, m].max() + min(down, -widest)
                 assert scores[:, far, m].max(axis=0) == pytest.approx(np.full(len(far), wanted), abs=1e-5)
     assert beyond_arcs > 5

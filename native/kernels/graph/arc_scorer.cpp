@@ -107,7 +107,9 @@ struct ArcCells {
 UnseenScores::UnseenScores(const ArcTable& table, double heads_temperature, double labels_temperature,
                            bool trained_by_margins)
     : temperature(heads_temperature),
-      arc(heads_temperature * std::log(table.unseen)),
+      // At temperatures below 1 unseen arcs keep their distance in score, or a very low one, which data without a mistake lead to,
+      // would bring them next to the best arc and change the best tree.
+      arc(std::max(heads_temperature, 1.0) * std::log(table.unseen)),
       labels(table.classes(), 0),
       margins(trained_by_margins) {
   for (int c = 0; c < table.classes(); ++c)

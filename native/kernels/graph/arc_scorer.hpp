@@ -13,7 +13,8 @@ namespace arcwise {
 // What arcs and labels get that training never saw the like of (see ArcTable): the arcs of a word that are beyond reach share
 // the probability ArcTable::unseen of its best arc, the labels that are not in the set of an arc's class ArcTable::novelty of the
 // arc's best label, but no more than MOST, so that heads stay as they are. These are differences of scores, which
-// the temperatures make such probabilities, or lower ones of labels whose temperature is not that of heads. Arcs of a class that was
+// the temperatures make such probabilities, or lower ones of labels whose temperature is not that of heads, and of arcs at temperatures
+// below 1. Arcs of a class that was
 // never seen, or beyond reach, have weights for no label in particular: were their labels' scores left alike, they would have
 // the mass of an arc many times. Likelihood knows that; where training looked at best labels alone (margins), all but the best
 // label share MOST there too, and an arc beyond reach, which training never set against others, is at least as far below the best
