@@ -308,9 +308,14 @@ def test_the_selected_word_is_never_cut_off_in_a_small_window(
         tab.page.wait_for_function(f"() => ({SEEN})('.word.selected').every(Boolean)")
     overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert tab.page.evaluate(overflow) == 0
-    last = tab.page.locator("#word .choice").last
-    last.scroll_into_view_if_needed()
-    assert all(tab.page.evaluate(f"() => ({SEEN})('#word .choice:last-child')"))
+    # Again and again: new suggestions replace the choices while they scroll.
+    tab.page.wait_for_function(
+        f"""() => {{
+          const last = document.querySelector('#word .choice:last-child');
+          last?.scrollIntoView();
+          return Boolean(last) && ({SEEN})('#word .choice:last-child').every(Boolean);
+        }}"""
+    )
 
 
 def test_alternatives_are_beside_the_tree_on_a_phone(open_page: OpenPage) -> None:
