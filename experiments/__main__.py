@@ -25,12 +25,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     # Pages are what the options leave: as an optional positional argument they would take values of options.
     add_page_options(parser)
-    given = list(sys.argv[1:] if argv is None else argv)
-    options, pages = parser.parse_known_args(given)
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    options, pages = parser.parse_known_args(arguments)
     unknown = [name for name in pages if name not in PAGES]
     if unknown:
         parser.error(f"found {unknown[0]!r}, expected options and pages: {', '.join(PAGES)}")
-    others = [argument for argument in given if argument not in pages]
+    others = [argument for argument in arguments if argument not in pages]
     end = None if options.budget is None else time.monotonic() + 60 * options.budget
     for name in pages or PAGES:
         left = [] if end is None else ["--budget", str((end - time.monotonic()) / 60)]
