@@ -15,10 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arcwise.inference import Constraints
+from arcwise.models.registry import open_model
 from arcwise.parsing.parser import ParseOptions
 from arcwise.treebanks import Treebank
+from arcwise.web.serve_app import ServeApp
 from arcwise.web.serve_json import OPTIONS
+from arcwise.web.serve_limits import Limits
+from arcwise.web.serve_models import Models, ServedModel
 from treebanks.json_schema_check import violations
+from web.asgi_client import AsgiClient
 from web.serving import Here, english, serving_here
 
 TEXT = "The cat saw a dog. It didn't sleep."
@@ -28,6 +33,14 @@ TEXT = "The cat saw a dog. It didn't sleep."
 def service() -> Iterator[Here]:
     with serving_here() as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def greedy() -> Iterator[Here]:
+    """The service of a model without distributions over trees."""
+    models = Models([ServedModel("en-fast", open_model("en-fast"))])
+    with AsgiClient(ServeApp(models, limits=Limits()), {"host": "127.0.0.1"}) as client:
+        yield Here(client)
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +137,15 @@ def test_a_parser_alone(service: Here) -> None:
     assert len(trees(service.parse(conllu=rows, model="graph", confidence=False))[0]) == 2
     refused = service.parse(text=TEXT, model="graph")
     assert (refused.status, "tokenizer" in refused.json()["error"]) == (400, True)
+
+
+def test_a_greedy_parser_computes_confidences_only_if_asked(greedy: Here) -> None:
+    free, asked = (greedy.parse(text=TEXT, **options) for options in ({}, {"confidence": True}))
+    assert trees(free) == [s.tree.heads[1:].tolist() for s in open_model("en-fast")(TEXT)]
+    assert all("head_probability" not in word for s in free.json()["sentences"] for word in s["words"])
+    assert all("head_probability" in word for s in asked.json()["sentences"] for word in s["words"])
+    # The page asks for nothing else.
+    assert greedy.get("/models").json()["options"] == {"en-fast": ["confidence", "k_best"]}
 
 
 # ---- what cannot be

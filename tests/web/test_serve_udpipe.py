@@ -47,10 +47,14 @@ def unmarked(result: str) -> str:
     return "".join(line for line in result.splitlines(keepends=True) if not line.startswith("# new"))
 
 
+OPTIONS = ["confidence", "k_best", "alternatives", "constraints"]
+
+
 def test_models(service: Here) -> None:
     expected = {
         "models": {"english-ewt-fast": ["tokenizer", "tagger", "parser"], "graph": ["parser"]},
         "default_model": "english-ewt-fast",
+        "options": {"english-ewt-fast": OPTIONS, "graph": OPTIONS},
     }
     assert service.get("/models").json() == expected
     assert service.ask("POST", "/models").json() == expected

@@ -98,8 +98,10 @@ def _option_schema(option: Declared) -> dict[str, Any]:
 def _option_field(option: Declared) -> tuple[Any, Any]:
     """An option of a parse as a field. ``ParseOptions`` checks the value, by the declaration that the schema
     is made from."""
-    default = {"default": True} if option.name == "confidence" else {}
-    schema = {**_option_schema(option), **default, "description": option.text}
+    text = option.text
+    if option.name == "confidence":
+        text += " Default: true for a parser with distributions over trees, false for others."
+    schema = {**_option_schema(option), "description": text}
     return Annotated[Any, WithJsonSchema(schema)], None
 
 
@@ -141,7 +143,7 @@ def parse_task(models: Models, request: ParseInput, limits: Limits) -> ParseTask
     """What a request asks of a model. ``InputError`` for what is impossible, ``RequestRefused`` for what is
     too much."""
     model = models.find(request.model)
-    options = _options(request)
+    options = _options(request, model)
     options.check(model.parser.kind, model.parser.capabilities)
     source = _source(request, limits)
     if source.form == "text":
@@ -184,9 +186,12 @@ def _document_text(document: Any) -> str:
     return "\n".join(line for line in lines if not line.startswith(_PARSE_COMMENTS))
 
 
-def _options(request: ParseInput) -> ParseOptions:
+def _options(request: ParseInput, model: ServedModel) -> ParseOptions:
     values = {name: getattr(request, name) for name in OPTIONS if name in request.model_fields_set}
-    options = ParseOptions(**{"confidence": True, **values})
+    # The confidences of a beam cost more than the parse, and are computed only if asked for.
+    parser = model.parser if model.pipeline is None else model.pipeline.parser
+    can = parser.capabilities
+    options = ParseOptions(**{"confidence": can.confidence and can.distributions, **values})
     if options.k_best > MAX_TREES:
         raise OptionError("k_best", f"found {options.k_best}, expected at most {MAX_TREES} in a request")
     return options

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal, get_args
 
 from pydantic import Field
 
@@ -69,18 +69,27 @@ class ProcessAnswer(JsonObject):
     result: Text = Field(description="In the format of `output`.")
 
 
+ModelOption = Literal["confidence", "k_best", "alternatives", "constraints"]
+"""Options of ``/v1/parse`` that some models lack."""
+
+
 class ModelsAnswer(JsonObject):
     """The response of ``/models``."""
 
     models: dict[str, list[Step]]
     default_model: Text
+    options: dict[str, list[ModelOption]] = Field(description="What /v1/parse can ask of each model.")
 
 
 def models_answer(models: Models) -> dict[str, Any]:
-    """The response of ``/models``."""
+    """The response of ``/models``: UDPipe's, and ``options``."""
     return {
         "models": {model.name: list(model.steps) for model in models.all},
         "default_model": models.default.name,
+        "options": {
+            model.name: [name for name in get_args(ModelOption) if getattr(model.parser.capabilities, name)]
+            for model in models.all
+        },
     }
 
 

@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="needs uvicorn")
 
+from arcwise.models.registry import open_model
 from arcwise.web.serve_app import ServeApp
 from arcwise.web.serve_limits import Limits
 from arcwise.web.serve_models import Models, ServedModel
@@ -197,3 +198,15 @@ def test_words_can_be_read(browser: Any, address: str, scheme: str) -> None:
     wide = page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert wide  # the tree scrolls in its own box
     context.close()
+
+
+def test_a_model_without_alternatives_shows_its_trees(browser: Any) -> None:
+    with served(Models([ServedModel("en-fast", open_model("en-fast"))])) as address:
+        page = browser.new_page()
+        page.goto(address)
+        parse(page, TEXT)
+        page.locator("figure").first.locator("svg .word").nth(1).click()
+        assert page.locator("section.word tr.own").count() == 1
+        assert page.get_by_role("button", name="Use this").count() == 0
+        assert not page.locator("#problem").is_visible()
+        page.close()

@@ -14,13 +14,20 @@ function element(name, text = "", classes = "") {
 
 const percent = (p) => (p === undefined ? "" : p >= 0.9995 ? "100%" : p < 0.01 ? "<1%" : `${Math.round(100 * p)}%`);
 
+let served = { options: {} }; // the answer of /models
+
+function can(model, option) {
+  return (served.options[model || served.default_model] ?? []).includes(option);
+}
+
 function showError(message) {
   problem.textContent = message;
   problem.hidden = !message;
 }
 
 async function parse(request) {
-  const body = JSON.stringify({ ...request, alternatives: ALTERNATIVES, pictures: true });
+  const options = { ...(can(request.model, "confidence") && { confidence: true }), ...(can(request.model, "alternatives") && { alternatives: ALTERNATIVES }) };
+  const body = JSON.stringify({ ...request, ...options, pictures: true });
   let answer;
   try {
     answer = await fetch("v1/parse", { method: "POST", headers: { "Content-Type": "application/json" }, body });
@@ -99,7 +106,7 @@ class SentenceView {
     meter.value = arc.probability ?? 0;
     meter.textContent = percent(arc.probability);
     const action = element("td");
-    if (!isCurrent) {
+    if (!isCurrent && can(this.model, "constraints")) {
       const button = action.appendChild(element("button", "Use this"));
       button.type = "button";
       button.title = "Parse the sentence again with this arc fixed";
@@ -146,7 +153,8 @@ class SentenceView {
 
 function describe(word) {
   const feats = typeof word.feats === "object" ? Object.entries(word.feats).map(([k, v]) => `${k}=${v}`).join(", ") : word.feats;
-  const parts = [word.upos, word.lemma && `lemma ${word.lemma}`, feats, `head ${percent(word.head_probability)}`];
+  const sure = word.head_probability !== undefined && `head ${percent(word.head_probability)}`;
+  const parts = [word.upos, word.lemma && `lemma ${word.lemma}`, feats, sure];
   return parts.filter(Boolean).join(" · ");
 }
 
@@ -170,8 +178,8 @@ async function ask(event) {
 }
 
 async function listModels() {
-  const { models } = await (await fetch("models")).json();
-  const pipelines = Object.keys(models).filter((name) => models[name].includes("tokenizer"));
+  served = await (await fetch("models")).json();
+  const pipelines = Object.keys(served.models).filter((name) => served.models[name].includes("tokenizer"));
   byId("model").replaceChildren(...pipelines.map((name) => new Option(name, name)));
   byId("choose").hidden = pipelines.length < 2;
 }
