@@ -12,6 +12,7 @@ import pytest
 
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.inference import Constraints
+from arcwise.models.registry import open_model
 from arcwise.parsing import ParseOptions
 from arcwise.transition import TransitionConfig, TransitionParser
 from arcwise.transition.model import TransitionModel
@@ -155,3 +156,10 @@ def test_a_tree_that_lost_a_root_in_preparation_teaches_the_rule_all_the_same() 
         TransitionParser.train(treebank, config=TransitionConfig(epochs=4, move_bits=12, label_bits=10)),
     ):
         assert not [*breaches(parser.parse(treebank))]
+
+
+@pytest.mark.parametrize("name", ["en", "en-fast"])
+def test_shipped_models_have_the_rule(name: str) -> None:
+    parser = open_model(name).parser  # type: ignore[attr-defined]
+    assert parser.model.labels[parser.model.root_label] == "root"
+    assert not [*breaches(parser.parse(odd_sentences()))]
