@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from arcwise.annotation.changes import DocumentChange, PreparedEdit, Splice, Splices, difference, inverse
@@ -56,6 +57,10 @@ class AnnotationDocument:
     def __init__(self, opened: OpenedDocument) -> None:
         """Use ``open``."""
         self.path = opened.path
+        self.stem = opened.path
+        """The path that names of files made for the document begin with, such as its model."""
+        self.clock: Callable[[], int] = time.time_ns
+        """The time of a change, which its record in the journal has."""
         self.version = 0
         """Incremented with each change, including undo and redo."""
         self.notices = tuple(opened.notices)
@@ -114,6 +119,11 @@ class AnnotationDocument:
         """The current sentence, in a treebank by itself (read with ``strict=False``)."""
         # Not strict: a sentence with errors must be shown, or nobody could correct it.
         return Treebank(self.block(number), source=str(self.path), strict=False)[0]
+
+    def source(self, number: int) -> str:
+        """The path of the file of a sentence."""
+        self._check_number(number)
+        return str(self.path)
 
     def first_line(self, number: int) -> int:
         """The line, from 1, at which a sentence begins; takes time linear in its position."""
@@ -180,6 +190,10 @@ class AnnotationDocument:
                 if after != before:
                     parts.append(Splice(number, (before,), (after,)))
             return self._commit(tuple(parts), description) if parts else None
+
+    def check_edits(self, number: int, edits: Sequence[Edit]) -> None:
+        """Raise ``InputError`` if edits are impossible; changes nothing."""
+        self._edited(number, self.block(number), edits, many=True)
 
     def _edited(self, number: int, block: bytes, edits: Sequence[Edit], *, many: bool) -> bytes:
         try:
@@ -265,7 +279,12 @@ class AnnotationDocument:
         for part in parts:
             self._check_neighbours(part)
         return self._record(
-            {"kind": "do", "parts": [part.to_json() for part in parts], "told": description},
+            {
+                "kind": "do",
+                "parts": [part.to_json() for part in parts],
+                "told": description,
+                "time": self.clock(),
+            },
             parts,
             description,
         )
@@ -303,6 +322,22 @@ class AnnotationDocument:
     def can_redo(self) -> bool:
         """Whether there is a step to redo."""
         return bool(self._history.undone)
+
+    @property
+    def last_done(self) -> int:
+        """The time of the step that ``undo`` would undo; 0 if there is none, or if it is not recorded."""
+        with self._guard:
+            return self._time_of(self._history.done)
+
+    @property
+    def last_undone(self) -> int:
+        """The time of the step that ``redo`` would redo; 0 if there is none, or if it is not recorded."""
+        with self._guard:
+            return self._time_of(self._history.undone)
+
+    def _time_of(self, places: Sequence[int]) -> int:
+        """The time of the last of some records."""
+        return int(self._journal.read(places[-1]).get("time", 0)) if places else 0
 
     def undo(self) -> DocumentChange | None:
         """Undo the last step; None if there is none."""
@@ -432,6 +467,7 @@ class AnnotationDocument:
                 "to": [p.to_json() for p in rest],
                 "parts": [p.to_json() for p in parts],
                 "told": description,
+                "time": self.clock(),
             }
             # Journal first, as for every edit: a crash afterwards restores the merge from it.
             self._append(record)

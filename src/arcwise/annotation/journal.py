@@ -396,7 +396,7 @@ def compacted(journal: Journal, history: History) -> list[Record]:
     mark = history.marks[-1]
     first = file_record("start", mark.file, mark.sentences)
     steps = [
-        {"kind": "do", "parts": record["parts"], "told": record["told"]}
+        {"kind": "do"} | {name: record[name] for name in ("parts", "told", "time") if name in record}
         for record in (journal.read(place) for place in [*history.done, *reversed(history.undone)])
     ]
     last = file_record("saving", mark.file, mark.sentences)

@@ -13,14 +13,18 @@ import typer
 from arcwise.cli._support.files import Files
 
 if TYPE_CHECKING:
+    from arcwise.annotation.comparison import FileComparison
     from arcwise.annotation.document import AnnotationDocument
+    from arcwise.annotation.project import AnnotationProject
     from arcwise.web.annotate_session import Session
 
 FILES = Files(reads=("beside",), may_read=("file", "model"), writes=("output",))
 
 
 def run(
-    file: str = typer.Argument(..., help="The CoNLL-U file to annotate."),
+    file: str = typer.Argument(
+        ..., help="The CoNLL-U file to annotate, or a folder: all .conllu files in it as one project."
+    ),
     model: str | None = typer.Option(
         None,
         "--model",
@@ -56,11 +60,12 @@ def run(
     FILE after two seconds without another edit; nothing is lost if the browser or this command is killed.
     A page that is still open reconnects when you start the command again, and sends the edits made meanwhile.
     Ctrl-C saves and quits.
+    Of a folder, all files are open at once: search, checks, worklists and training cover all of them, and
+    each file keeps its own journal.
     """
     from arcwise.web.server import require_web
 
     require_web()
-    from arcwise.annotation.comparison import FileComparison
     from arcwise.models.registry import open_model
     from arcwise.web.address import file_socket
     from arcwise.web.annotate_session import Session
@@ -76,9 +81,7 @@ def run(
             document,
             events=Events(),
             model=named_model,
-            comparison=None
-            if beside is None
-            else FileComparison.read(document, beside, a=file if output else None),
+            comparison=_comparison(document, file, output, beside),
         )
         for notice in document.notices:
             typer.echo(notice, err=True)
@@ -86,18 +89,37 @@ def run(
         _serve(session, listening, browser=not no_browser)
 
 
+def _comparison(
+    document: AnnotationDocument | AnnotationProject, file: str, output: str | None, beside: str | None
+) -> FileComparison | None:
+    from arcwise.annotation.comparison import FileComparison
+    from arcwise.annotation.project import AnnotationProject
+    from arcwise.errors import OptionError
+
+    if beside is None:
+        return None
+    if isinstance(document, AnnotationProject):
+        raise OptionError("beside", "cannot be combined with a folder")
+    return FileComparison.read(document, beside, a=file if output else None)
+
+
 def _open_document(
     file: str, output: str | None, created: contextlib.ExitStack, *, new: bool
-) -> AnnotationDocument:
-    """The document to edit: the file, or its copy. ``created`` removes a file that was created here, unless
-    all goes well."""
+) -> AnnotationDocument | AnnotationProject:
+    """The document to edit: the file, its copy, or all files of a folder. ``created`` removes a file that was
+    created here, unless all goes well."""
     from arcwise.annotation.document import AnnotationDocument
+    from arcwise.annotation.project import AnnotationProject
     from arcwise.errors import InputError, OptionError
     from arcwise.treebanks import open_output, read_bytes
     from arcwise.treebanks.files import path_kind
     from arcwise.treebanks.problems import OF_TREES
 
     read = output or file
+    if path_kind(file) == "folder":
+        if new or output is not None:
+            raise OptionError("new" if new else "output", "cannot be combined with a folder")
+        return AnnotationProject.open(file)
     if output is None and not new and path_kind(file) is None and file != "-":
         raise InputError(f"{file}: no such file; to create it, add --new")
     if output is not None:

@@ -109,9 +109,11 @@ class SplitRequest(VersionRequest):
 
 
 class InsertRequest(JsonObject):
-    """Inserting sentences before a sentence, or at the end: CoNLL-U, or text with one sentence per line."""
+    """Inserting sentences before a sentence, at the end, or at the end of a file of a project: CoNLL-U, or
+    text with one sentence per line."""
 
     before: Index | None = None
+    file: Text | None = None
     conllu: FileText | None = None
     text: FileText | None = None
 
@@ -184,6 +186,7 @@ class Api:
         get, post = self._get, self._post
         return [
             get("/api/document", EmptyRequest, lambda r, p: session.document()),
+            get("/api/files", EmptyRequest, lambda r, p: session.files()),
             get(
                 "/api/sentences",
                 ListRequest,
@@ -201,7 +204,11 @@ class Api:
             post(f"{of}/split", SplitRequest, lambda r, p: session.split(r.number, r.version, r.row, p)),
             post(f"{of}/join", VersionRequest, lambda r, p: session.join(r.number, r.version, p)),
             post(f"{of}/remove", VersionRequest, lambda r, p: session.remove(r.number, r.version, p)),
-            post("/api/insert", InsertRequest, lambda r, p: session.insert(r.before, r.conllu, r.text, p)),
+            post(
+                "/api/insert",
+                InsertRequest,
+                lambda r, p: session.insert(r.before, r.conllu, r.text, p, file=r.file),
+            ),
             post("/api/undo", EmptyRequest, lambda r, p: session.undo(p)),
             post("/api/redo", EmptyRequest, lambda r, p: session.redo(p)),
             post("/api/save", EmptyRequest, lambda r, p: session.save()),

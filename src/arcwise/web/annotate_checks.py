@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from arcwise.annotation.background_job import BackgroundJob, validation_findings
-from arcwise.annotation.document import AnnotationDocument, DocumentChange
+from arcwise.annotation.document import DocumentChange
+from arcwise.annotation.editable import EditableTreebank
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.validation import RELATIONS, UPOS_TAGS, Inventory, check_sentence
 from arcwise.web.background import Background
@@ -77,7 +78,7 @@ class Checks:
     """Findings of the current sentences, and the inventory of the file."""
 
     def __init__(
-        self, document: AnnotationDocument, background: Background, checked: Callable[[int], None]
+        self, document: EditableTreebank, background: Background, checked: Callable[[int], None]
     ) -> None:
         """``checked`` is called, from any thread, with the version of the file after it was validated."""
         self._document, self._background, self._checked = document, background, checked

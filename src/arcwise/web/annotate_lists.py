@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, get_args
 
-from arcwise.annotation.document import AnnotationDocument
+from arcwise.annotation.editable import EditableTreebank
 from arcwise.errors import InputError
 from arcwise.treebanks.search import Columns, Hit, MassEdit, Query, hint_texts, unseen
 from arcwise.treebanks.search.mass_edit import Plan
@@ -30,7 +30,7 @@ class Worklists:
     """The worklists of a document."""
 
     def __init__(
-        self, document: AnnotationDocument, background: Background, *, has_tags: Callable[[], bool]
+        self, document: EditableTreebank, background: Background, *, has_tags: Callable[[], bool]
     ) -> None:
         """``has_tags``: whether a word needs a UPOS to count as annotated."""
         self._document, self._background, self._has_tags = document, background, has_tags
@@ -89,7 +89,7 @@ class Worklists:
 class Searches:
     """Searches of a document. Hits and columns are cached until the document changes."""
 
-    def __init__(self, document: AnnotationDocument) -> None:
+    def __init__(self, document: EditableTreebank) -> None:
         self._document = document
         self._lock = threading.Lock()
         self._columns: tuple[int, Columns] | None = None

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
-from arcwise.annotation.document import AnnotationDocument, PreparedEdit
+from arcwise.annotation.document import PreparedEdit
+from arcwise.annotation.editable import EditableTreebank
 from arcwise.annotation.proposals import retraction_edits
 from arcwise.annotation.store import block_digest
 from arcwise.errors import InputError
@@ -29,7 +30,7 @@ class Lookahead:
     A result is used only for exactly the edit, sentence and model it is for.
     """
 
-    def __init__(self, document: AnnotationDocument, view: View, suggestions: SuggestionService) -> None:
+    def __init__(self, document: EditableTreebank, view: View, suggestions: SuggestionService) -> None:
         self._document, self._view, self._suggestions = document, view, suggestions
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="arcwise-lookahead")
         self._next: tuple[LoadedModel | None, int, Description] | None = None

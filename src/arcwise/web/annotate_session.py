@@ -9,12 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arcwise.annotation.document import AnnotationDocument, ChangedMeanwhile, DocumentChange
+from arcwise.annotation.document import ChangedMeanwhile, DocumentChange
+from arcwise.annotation.editable import EditableTreebank
 from arcwise.annotation.pasted_text import sentences_from_text
+from arcwise.annotation.project import AnnotationProject
 from arcwise.annotation.proposals import acceptance_edits, retraction_edits
 from arcwise.errors import ArcwiseError, InputError
 from arcwise.treebanks.edits import Edit, edit_from_json
 from arcwise.web.annotate_checks import Checks
+from arcwise.web.annotate_files import ProjectFiles
 from arcwise.web.annotate_json import changed_json
 from arcwise.web.annotate_lists import Searches, Worklists
 from arcwise.web.annotate_lookahead import Lookahead
@@ -50,7 +53,7 @@ class Session:
 
     def __init__(
         self,
-        document: AnnotationDocument,
+        document: EditableTreebank,
         *,
         events: Events,
         model: tuple[str, Parser] | None = None,
@@ -61,13 +64,18 @@ class Session:
         self._document = document
         self._changing = threading.RLock()
         self._suggestions = SuggestionService(
-            document.path, model, events, new_model=lambda: self._lists.forget(), trained=self._detect_errors
+            document.stem, model, events, new_model=lambda: self._lists.forget(), trained=self._detect_errors
         )
         self._checks = Checks(
             document, self.background, lambda version: events.publish("checked", version=version)
         )
         self._searches = Searches(document)
         self._lists = Worklists(document, self.background, has_tags=lambda: self._checks.has_tags)
+        self._files = (
+            ProjectFiles(document, self.background, has_tags=lambda: self._checks.has_tags)
+            if isinstance(document, AnnotationProject)
+            else None
+        )
         self._comparison = comparison
         self.view = View(document, self._suggestions, self._checks, self._lists, self._searches, comparison)
         self._lookahead = Lookahead(document, self.view, self._suggestions)
@@ -88,6 +96,8 @@ class Session:
         """Start the background work."""
         self.background.every(WATCHED, self._watch)
         self._checks.start()
+        if self._files:
+            self._files.start()
         self.background.start()
 
     def close(self) -> None:
@@ -107,7 +117,8 @@ class Session:
         """The state of the whole file."""
         document = self._document
         return {
-            "name": document.path.name,
+            "name": document.path.resolve().name,
+            "is_project": self._files is not None,
             "sentences": len(document),
             "version": document.version,
             **self._suggestions.to_json(),
@@ -121,6 +132,10 @@ class Session:
             "read_only": document.read_only,
             "notices": list(document.notices),
         }
+
+    def files(self) -> Json:
+        """The files of a project and their progress; one file alone has no list."""
+        return self._files.to_json() if self._files else {"files": []}
 
     def edit(
         self, number: int, version: str | None, edits: Sequence[Mapping[str, Any]], page: str = ""
@@ -188,10 +203,21 @@ class Session:
         self._change(number, lambda: remove(number, version_of_block=version), page)
         return {"sentences": len(self._document)}
 
-    def insert(self, number: int | None, conllu: str | None, text: str | None, page: str = "") -> Json:
-        """Insert sentences, as CoNLL-U or as text with one per line, before a sentence or at the end."""
+    def insert(
+        self,
+        number: int | None,
+        conllu: str | None,
+        text: str | None,
+        page: str = "",
+        *,
+        file: str | None = None,
+    ) -> Json:
+        """Insert sentences, as CoNLL-U or as text with one per line: before a sentence, at the end, or at the
+        end of a file of the project."""
         if (conllu is None) == (text is None):
             raise InputError("insert: expected either conllu or text")
+        if file is not None and number is not None:
+            raise InputError("insert: expected either before or file")
         tokenizer = None if text is None else self._suggestions.tokenizer()
         with self._changing:
             at = len(self._document) if number is None else number
@@ -200,8 +226,18 @@ class Session:
                 data = sentences_from_text(text, tokenizer and tokenizer[1], existing)
             else:
                 data = str(conllu).encode("utf-8", "surrogatepass")
-            self._announce(self._document.insert_sentences(at, data), page)
+            if file is not None:
+                change = self._project().append_sentences(file, data)
+                at = len(self._document) if change is None else change.parts[-1].first
+            else:
+                change = self._document.insert_sentences(at, data)
+            self._announce(change, page)
         return {"number": at, "sentences": len(self._document), "tokenizer": tokenizer and tokenizer[0]}
+
+    def _project(self) -> AnnotationProject:
+        if not isinstance(self._document, AnnotationProject):
+            raise InputError("file: there is one file only")
+        return self._document
 
     def _change(self, number: int, change: Callable[[], DocumentChange | None], page: str) -> None:
         try:
@@ -251,6 +287,8 @@ class Session:
         touched, new_count = numbers or [change.first], count if renumbered else None
         self._lists.changed(touched, new_count)
         self._suggestions.changed(touched, new_count)
+        if self._files:
+            self._files.changed(change)
         if self._comparison:
             self._comparison.changed(renumbered=renumbered)
         self.events.publish(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from arcwise.annotation.document import AnnotationDocument
+from arcwise.annotation.editable import EditableTreebank
 from arcwise.annotation.store import block_digest
 from arcwise.annotation.suggestions import SentenceSuggestions
 from arcwise.errors import ArcwiseError, InputError
@@ -35,7 +35,7 @@ class NotFound(ArcwiseError):
 class View:
     """The document and the services that describe its sentences. Nothing here changes the document."""
 
-    document: AnnotationDocument
+    document: EditableTreebank
     suggestions: SuggestionService
     checks: Checks
     lists: Worklists
@@ -182,7 +182,7 @@ class View:
         """The current sentence and its version."""
         self.check(number)
         block = self.document.block(number)
-        return Treebank(block, source=str(self.document.path), strict=False)[0], block_digest(block)
+        return Treebank(block, source=self.document.source(number), strict=False)[0], block_digest(block)
 
     def suggest(self, sentence: Sentence, *, gains: bool = False) -> SentenceSuggestions | None:
         """Suggestions for a sentence; one that cannot be parsed gets a note instead."""
