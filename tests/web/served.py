@@ -13,6 +13,7 @@ from typing import Any
 
 from arcwise.annotation.comparison import FileComparison
 from arcwise.annotation.document import AnnotationDocument
+from arcwise.annotation.project import AnnotationProject
 from arcwise.web.annotate_app import annotate_app
 from arcwise.web.annotate_session import Session
 from arcwise.web.events import Events
@@ -51,12 +52,16 @@ ROWS = """\
 def open_session(
     file: Path, *, beside: Path | None = None, a: Path | None = None, model: Any = None
 ) -> Session:
-    """A session of a file, as the command makes it. ``a``: the file that ``file`` began as a copy of."""
+    """A session of a file or folder, as the command makes it.
+
+    ``a``: the file that ``file`` began as a copy of.
+    """
+    named = None if model is None else ("small", model)
+    if file.is_dir():
+        return Session(AnnotationProject.open(file), events=Events(), model=named)
     document = AnnotationDocument.open(file)
     other = None if beside is None else FileComparison.read(document, beside, a=a)
-    return Session(
-        document, events=Events(), comparison=other, model=None if model is None else ("small", model)
-    )
+    return Session(document, events=Events(), comparison=other, model=named)
 
 
 def row(sentence: dict[str, Any], identifier: str) -> dict[str, str]:

@@ -221,6 +221,29 @@ def test_no_such_file_and_new_ones(tmp_path: Path, capsys: Output) -> None:
     assert str(file) in refused([str(file), "--new"], capsys)
 
 
+def test_a_folder(tmp_path: Path, capsys: Output) -> None:
+    folder = tmp_path / "treebank"
+    folder.mkdir()
+    assert "treebank: has no .conllu file; expected at least one" in refused([str(folder)], capsys)
+    row = "1\tHi\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    for name in ("a", "b"):
+        (folder / f"{name}.conllu").write_text(row)
+    with process(folder) as server:
+        assert server.get("/api/document").json()["sentences"] == 2
+        assert server.set(1, "1", head="0", deprel="root").status == 200
+        assert server.get("/api/sentence/1").json()["file"] == "b.conllu"
+        server.end(signal.SIGINT)
+    assert [path.read_text() for path in sorted(folder.glob("*.conllu"))] == [
+        row,
+        "1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n",
+    ]
+    assert "new: cannot be combined with a folder" in refused([str(folder), "--new"], capsys)
+    beside = ["--beside", str(folder / "a.conllu")]
+    assert "beside: cannot be combined with a folder" in refused([str(folder), *beside], capsys)
+    (folder / "c.conllu").write_text("Some text.\n")
+    assert "c.conllu: is plain text, expected CoNLL-U" in refused([str(folder)], capsys)
+
+
 @pytest.mark.parametrize("how", ["broken file", "broken beside", "new", "foreign journal"])
 def test_a_start_that_is_refused_leaves_no_file_behind(
     tmp_path: Path, file: Path, how: str, capsys: Output

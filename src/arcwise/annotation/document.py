@@ -125,6 +125,10 @@ class AnnotationDocument:
         self._check_number(number)
         return str(self.path)
 
+    def file_name(self, number: int) -> None:
+        """The name of the file of a sentence in a project; a single file has none."""
+        self._check_number(number)
+
     def first_line(self, number: int) -> int:
         """The line, from 1, at which a sentence begins; takes time linear in its position."""
         with self._guard:

@@ -91,6 +91,11 @@ class AnnotationProject:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def documents(self) -> tuple[AnnotationDocument, ...]:
+        """The documents of the files; change sentences through the project."""
+        return tuple(self._documents)
+
     # ---- reading
 
     def __len__(self) -> int:
@@ -156,6 +161,11 @@ class AnnotationProject:
         """The path of the file of a sentence."""
         with self._guard:
             return str(self._documents[self._place(number)[0]].path)
+
+    def file_name(self, number: int) -> str:
+        """The name of the file of a sentence, relative to the folder."""
+        with self._guard:
+            return self._name(self._documents[self._place(number)[0]])
 
     def first_line(self, number: int) -> int:
         """The line of its file, from 1, at which a sentence begins."""

@@ -113,13 +113,18 @@ def _open_document(
     from arcwise.errors import InputError, OptionError
     from arcwise.treebanks import open_output, read_bytes
     from arcwise.treebanks.files import path_kind
-    from arcwise.treebanks.problems import OF_TREES
 
     read = output or file
     if path_kind(file) == "folder":
         if new or output is not None:
             raise OptionError("new" if new else "output", "cannot be combined with a folder")
-        return AnnotationProject.open(file)
+        project = AnnotationProject.open(file)
+        with contextlib.ExitStack() as refused:
+            refused.callback(project.close)
+            for document in project.documents:
+                _refuse_broken(document, str(document.path))
+            refused.pop_all()
+        return project
     if output is None and not new and path_kind(file) is None and file != "-":
         raise InputError(f"{file}: no such file; to create it, add --new")
     if output is not None:
@@ -134,19 +139,30 @@ def _open_document(
     document = AnnotationDocument.open(output or file, new=new)
     if new:
         created.callback(_remove, file)
+    try:
+        _refuse_broken(document, read)
+    except InputError:
+        document.close()
+        raise
+    return document
+
+
+def _refuse_broken(document: AnnotationDocument, read: str) -> None:
+    """Refuse a file that is not CoNLL-U: each of its sentences has a problem."""
+    from arcwise.errors import InputError
+    from arcwise.treebanks.problems import OF_TREES
+
     # Reversed, so that the first problem of a sentence is the one that stays.
     problems = [problem for problem in reversed(document.problems) if problem.kind not in OF_TREES]
     broken = {problem.sentence: problem for problem in problems}
-    if broken and len(broken) == len(document):  # probably not CoNLL-U
-        plain = b"\t" not in document.block(0)
-        document.close()
-        if plain:
-            raise InputError(
-                f"{read}: is plain text, expected CoNLL-U; create a file with 'arcwise annotate NEW.conllu "
-                "--new' and paste the text there, or parse it first with 'arcwise parse'"
-            )
-        raise InputError(str(replace(broken[0], path=read)))
-    return document
+    if not broken or len(broken) < len(document):
+        return
+    if b"\t" not in document.block(0):
+        raise InputError(
+            f"{read}: is plain text, expected CoNLL-U; create a file with 'arcwise annotate NEW.conllu "
+            "--new' and paste the text there, or parse it first with 'arcwise parse'"
+        )
+    raise InputError(str(replace(broken[0], path=read)))
 
 
 def _remove(path: str) -> None:

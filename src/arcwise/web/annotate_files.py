@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from arcwise.annotation.document import DocumentChange
-from arcwise.annotation.project import AnnotationProject
+from arcwise.annotation.project import AnnotationProject, ProjectFile
 from arcwise.annotation.states import first_unfinished
 from arcwise.treebanks import Treebank
 from arcwise.web.annotate_view import Json
@@ -69,17 +69,18 @@ class ProjectFiles:
         self._background.add(self._step)
 
     def to_json(self) -> Json:
-        """The files in order; ``done`` is None until all sentences of a file were looked at."""
+        """The files in order; ``done`` is None until all sentences of a file were looked at, and ``open`` the
+        first unfinished one."""
         with self._lock:
-            files = [
-                {
-                    "name": file.name,
-                    "first": file.first,
-                    "sentences": file.sentences,
-                    "done": sum(self._done[file.first : file.first + file.sentences])
-                    if len(self._done) >= file.first + file.sentences
-                    else None,
-                }
-                for file in self._project.files()
-            ]
-        return {"files": files}
+            return {"files": [self._file_json(file) for file in self._project.files()]}
+
+    def _file_json(self, file: ProjectFile) -> Json:
+        done = self._done[file.first : file.first + file.sentences]
+        known = len(done) == file.sentences
+        return {
+            "name": file.name,
+            "first": file.first,
+            "sentences": file.sentences,
+            "done": sum(done) if known else None,
+            "open": file.first + done.index(False) if False in done else None,
+        }

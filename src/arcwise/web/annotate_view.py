@@ -92,6 +92,7 @@ class View:
         sentence = self.document.sentence(number) if self.comparison else None
         return {
             **described,
+            "file": self.document.file_name(number),
             "doubts": self.suggestions.suspicious_words(number),
             "beside": self.comparison.of(number, sentence) if self.comparison and sentence else None,
         }

@@ -7,6 +7,7 @@ import { Shape } from "./shape.js";
 import { Canvas } from "./canvas.js";
 import { WordPanel } from "./word.js";
 import { Table } from "./table.js";
+import { Files } from "./files.js";
 import { Worklist } from "./worklist.js";
 import { Search } from "./search.js";
 import { Checks } from "./findings.js";
@@ -37,11 +38,12 @@ function header(state) {
     box("name").textContent = name;
     document.title = `${name} · arcwise annotate`;
     box("tab-compare").hidden = !state.document.beside;
+    box("tab-files").hidden = !state.document.is_project;
   });
   const line = () => {
     const sentence = state.sentence;
     write("where", sentence ? `${state.number + 1} / ${state.document.sentences}` : "no sentences");
-    write("sent-id", sentence?.sent_id ?? "");
+    write("sent-id", [sentence?.file, sentence?.sent_id].filter(Boolean).join(" · "));
     write("words", sentence?.text ?? "");
     if (!sentence) return;
     if (box("text").dir !== sentence.direction) box("text").dir = sentence.direction;
@@ -126,6 +128,7 @@ async function start() {
     word: new WordPanel(box("word"), state, editor, page), // before the tree: filled first within a frame, so that positions are measured once
     canvas: new Canvas(box("tree"), state, editor, (at) => page.wordMenu(at)),
     table: new Table(box("table"), state, editor),
+    files: new Files(box("side-files"), state, shape),
     worklist: new Worklist(box("side-worklist"), state),
     search: new Search(box("side-search"), state),
     checks: new Checks(box("side-checks"), state),
@@ -153,7 +156,8 @@ async function start() {
     const number = Number(location.hash.slice(1)) - 1;
     if (number !== state.number && number >= 0 && number < state.document.sentences) page.open(number);
   });
-  page.side(state.document.beside || state.view.side !== "compare" ? state.view.side : "worklist", false);
+  const side = document.querySelector(`[data-side="${state.view.side}"]:not([hidden])`) ? state.view.side : "worklist"; // it may have been another kind of file
+  page.side(side, false);
   box("tree").focus();
   api.listen((event) => page.heard(event), (connected) => state.waiting.length || state.connection(connected));
   document.documentElement.dataset.ready = "true";

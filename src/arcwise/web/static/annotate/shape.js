@@ -122,15 +122,15 @@ export class Shape {
   }
 
   /** Add sentences before this one or at the end, pasted as CoNLL-U or as text with one sentence per line, which the server tokenizes. */
-  async insert({ atEnd = false } = {}) {
-    const { state } = this, before = atEnd || state.number === null ? null : state.number;
+  async insert({ atEnd = false, file = null } = {}) {
+    const { state } = this, before = atEnd || file || state.number === null ? null : state.number;
     const text = el("textarea", { rows: 12, cols: 70, "aria-label": "Sentences", spellcheck: "false", dir: "auto" });
-    const title = before === null ? "Add sentences at the end" : `Insert sentences before sentence ${before + 1}`;
+    const title = file ? `Add sentences at the end of ${file}` : before === null ? "Add sentences at the end" : `Insert sentences before sentence ${before + 1}`;
     const pasted = await dialog(title, (close) => [el("p", { class: "soft" }, "Plain text with one sentence per line, or CoNLL-U."), text, el("p", { class: "buttons" }, button("Insert", () => close(text.value), { class: "main" }), button("Cancel", () => close()))]);
     if (!pasted?.trim()) return;
     try {
       const isText = !pasted.includes("\t"), count = state.document.sentences;
-      const answer = await state.api.post("insert", { before, ...(isText ? { text: pasted } : { conllu: `${pasted.trim()}\n\n` }) });
+      const answer = await state.api.post("insert", { before, file, ...(isText ? { text: pasted } : { conllu: `${pasted.trim()}\n\n` }) });
       state.forget();
       await state.load();
       await state.open(answer.number);
