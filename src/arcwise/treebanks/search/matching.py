@@ -12,7 +12,7 @@ import numpy as np
 
 from arcwise.errors import InputError
 from arcwise.treebanks.search.nodes import includes_empty_nodes
-from arcwise.treebanks.search.regex import RegexError, compiled
+from arcwise.treebanks.search.regex import RegexError, StepBudget, compiled
 from arcwise.treebanks.search.syntax import (
     MISSING,
     AllOf,
@@ -341,10 +341,11 @@ def _equal(test: PropertyTest, values: Values) -> Flags:
 def _bounded(test: PropertyTest) -> Callable[[str], bool]:
     """The regular expression of a test; a backreference that takes too long is an error of the query."""
     matches = compiled(test.values[0])
+    budget = StepBudget()
 
     def holds(text: str) -> bool:
         try:
-            return matches(text)
+            return matches(text, budget)
         except RegexError as error:
             raise InputError(f"query: {test.property}{test.operator}{test.values[0]!r}: {error}") from None
 
