@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("uvicorn", reason="needs uvicorn")
 
-from web.attack import MAX_MEGABYTES, peak_megabytes
-from web.served import ROWS, process
+from web.asgi_client import Answer
+from web.attack import MAX_MEGABYTES, MAX_PAUSE, peak_megabytes
+from web.served import ROWS, Process, process
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 WORDS = ("the", "dog", "sees", "birds", "in", "trees", "and", "a", "man", "who", "likes", ",", "near", "old")
@@ -52,3 +55,37 @@ def test_a_split_into_many_words_is_refused(tmp_path: Path) -> None:
             "sentence 3: forms: found 50000 words, expected at most 100",
         )
         assert served.sentence(2) == before
+
+
+def searched(served: Process, query: str) -> Answer:
+    """Search, and check that the editor answers other requests meanwhile."""
+    answers: list[Answer] = []
+    thread = threading.Thread(target=lambda: answers.append(served.post("/api/search", {"query": query})))
+    thread.start()
+    longest, is_over = 0.0, False
+    while not is_over:  # once more after the end
+        is_over = not thread.is_alive()
+        began = time.monotonic()
+        assert served.get("/api/document").status == 200
+        longest = max(longest, time.monotonic() - began)
+    assert longest < MAX_PAUSE
+    (answer,) = answers
+    return answer
+
+
+def test_regular_expressions_do_not_freeze_the_editor(tmp_path: Path) -> None:
+    """Backtracking over words of a's that end in b took longer than anybody waits."""
+    file = tmp_path / "a.conllu"
+    words = ["a" * n + "b" for n in range(20, 220)] + ["a" * 100_000 + "b", "a" * 40]
+    file.write_text("".join(f"1\t{word}\t_\tX\t_\t_\t0\troot\t_\t_\n\n" for word in words))
+    with process(file) as served:
+        for expression in ("^(a+)+$", "^(a|a)*$", "^(a*)*$", "^(a?){30}a{30}$", "(a|aa)+$"):
+            answer = searched(served, f'form~"{expression}"')
+            assert (answer.status, answer.json()["total"]) == (200, 1), expression
+            assert answer.json()["hits"][0]["sentence"] == len(words) - 1
+        # Backreferences have no linear algorithm: the search is stopped, and says so.
+        refused = searched(served, r'form~"^(a+)+\1\1$"')
+        assert refused.status == 400
+        assert "steps" in refused.json()["error"]
+        assert served.set(0, "1", upos="NOUN").status == 200
+        assert peak_megabytes(served.process.pid) < MAX_MEGABYTES

@@ -39,8 +39,9 @@ def run(
     'upos=VERB lemma=go' finds words, 'upos=VERB > nsubj' verbs with their subjects, 'upos=VERB > nsubj
     [upos=PRON] > obj' those with a pronoun as subject and with an object, '[upos=VERB !> obj]' verbs without
     object, 'upos=DET . upos=VERB' a determiner right before a verb. Words are numbered 1, 2, … in the order
-    of the query, or named: '@v[upos=VERB] > nsubj @s; @v .. @s'. See docs/reference/search.md for the full
-    query language, with examples.
+    of the query, or named: '@v[upos=VERB] > nsubj @s; @v .. @s'. '->' is an arc of the enhanced graph (DEPS),
+    'empty=yes' an empty node of it: '[empty=yes] -> nsubj'. See docs/reference/search.md for the full query
+    language, with examples.
 
     Each hit is a line, path:line (sent_id): the sentence, with the matched words in brackets. Files are never
     edited in place: --set writes the edited treebank to --output.

@@ -101,6 +101,18 @@ def test_a_backreference_that_takes_too_many_steps_is_one_line() -> None:
         list(Query.parse(r'form~"^((a+)+)+\1b$"').hits(treebank))
 
 
+@pytest.mark.slow
+def test_backtracking_in_many_texts_is_bounded_together() -> None:
+    """Each of these words is below the bound of one text; a treebank has thousands of words."""
+    words = ["a" * n + "b" for n in range(100, 200)]
+    treebank = Treebank.from_string("".join(f"1\t{w}\t_\tX\t_\t_\t0\troot\t_\t_\n\n" for w in words))
+    assert not compiled(r"^(a+)+\1\1$")(words[0])
+    with pytest.raises(InputError, match=r"^query: form~.*: it takes more than 1000000 steps in one search"):
+        list(Query.parse(r'form~"^(a+)+\1\1$"').hits(treebank))
+    # The next search has its own bound.
+    assert not list(Query.parse(r'form~"^(a+)+\1\1$"').hits(treebank[:3]))
+
+
 @pytest.mark.parametrize(
     "pattern, message",
     [

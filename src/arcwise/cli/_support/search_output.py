@@ -78,16 +78,19 @@ class _Part:
     def _line_ends(self) -> npt.NDArray[np.int64]:
         return np.flatnonzero(np.frombuffer(self.treebank.data, np.uint8) == ord("\n"))
 
-    def place(self, number: int, words: Sequence[int] = ()) -> str:
-        """``path:line (sent_id)`` of the first of some words of a sentence; without any, of its first row."""
+    def place(self, number: int, hit: Hit | None = None) -> str:
+        """``path:line (sent_id)`` of the first row of a hit; without any, of the sentence."""
         sent_id = self.treebank[number].sent_id
-        return f"{self.file}:{self.line(number, words)}" + (f" ({printable(sent_id)})" if sent_id else "")
+        return f"{self.file}:{self.line(number, hit)}" + (f" ({printable(sent_id)})" if sent_id else "")
 
-    def line(self, number: int, words: Sequence[int] = ()) -> int:
+    def line(self, number: int, hit: Hit | None = None) -> int:
         layout = self.treebank.layout
         row = int(layout.sentence_rows[number])
-        if words:
-            row = int(layout.word_rows[self.columns.starts[number] + min(words) - 1])
+        if hit is not None and hit.empty_nodes:
+            ids = [fields[0] for fields in self.treebank[number].rows]
+            row += min(ids.index(hit.row(name)) for name in (*hit.words, *hit.empty_nodes))
+        elif hit is not None and hit.words:
+            row = int(layout.word_rows[self.columns.starts[number] + min(hit.words.values()) - 1])
         offset = int(layout.marks.reshape(layout.row_count, -1)[row, 0])
         return self.treebank.first_line + int(np.searchsorted(self._line_ends, offset))
 
@@ -115,7 +118,7 @@ def print_hits(query: Query, files: Sequence[str], *, as_json: bool, most: int) 
     for part, hit in hits:
         some = True
         text = marked(part.treebank[hit.sentence], hit)
-        echo(f"{part.place(hit.sentence, [*hit.words.values()])}: {text}")
+        echo(f"{part.place(hit.sentence, hit)}: {text}")
     if not some:
         echo("; ".join(["no hits", *_hints(query, files)]), err=True)
 
@@ -132,26 +135,35 @@ def _hints(query: Query, files: Sequence[str]) -> list[str]:
 def marked(sentence: Sentence, hit: Hit) -> str:
     """The words of a sentence, those of the hit in brackets, with their names if there are several.
 
+    Empty nodes are shown if they are part of the hit.
+
     >>> marked(Sentence.from_words(["Birds", "sing"]), Hit(0, {"1": 2, "s": 1}))
     '[s:Birds] [1:sing]'
     """
-    words = [printable(form) for form in sentence.forms]
-    for name, number in hit.words.items():
-        words[number - 1] = (
-            f"[{name}:{words[number - 1]}]" if len(hit.words) > 1 else f"[{words[number - 1]}]"
-        )
-    return " ".join(words)
+    shown = {str(number): printable(form) for number, form in enumerate(sentence.forms, start=1)}
+    if hit.empty_nodes:
+        forms = {fields[0]: printable(fields[1]) for fields in sentence.rows}
+        shown = {row: form for row, form in forms.items() if row in shown or row in hit.empty_nodes.values()}
+    several = len(hit.words) + len(hit.empty_nodes) > 1
+    for name in (*hit.words, *hit.empty_nodes):
+        row = hit.row(name)
+        shown[row] = f"[{name}:{shown[row]}]" if several else f"[{shown[row]}]"
+    return " ".join(shown.values())
 
 
 def _as_dict(part: _Part, hit: Hit) -> dict[str, Any]:
     sentence = part.treebank[hit.sentence]
+    words: dict[str, Any] = {name: {"id": n, "form": sentence.forms[n - 1]} for name, n in hit.words.items()}
+    if hit.empty_nodes:
+        forms = {fields[0]: fields[1] for fields in sentence.rows}
+        words |= {name: {"id": row, "form": forms[row]} for name, row in hit.empty_nodes.items()}
     return {
         "file": part.file,
-        "line": part.line(hit.sentence, [*hit.words.values()]),
+        "line": part.line(hit.sentence, hit),
         "sentence": part.before + hit.sentence + 1,
         "sent_id": sentence.sent_id,
         "text": sentence.text,
-        "words": {name: {"id": n, "form": sentence.forms[n - 1]} for name, n in hit.words.items()},
+        "words": words,
     }
 
 

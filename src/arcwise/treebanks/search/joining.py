@@ -13,6 +13,7 @@ from arcwise.treebanks.search.matching import (
     RelationIndex,
     has_related,
     holds,
+    nodes_of,
     sentences_where,
     with_label,
     words_where,
@@ -111,7 +112,7 @@ class _Join:
     ) -> None:
         self.pattern, self.columns, self.distinct, self.comparisons = pattern, columns, distinct, comparisons
         self.labels = {link: with_label(link.relation, columns) for link in pattern.links}
-        self.candidates = {name: words_where(condition, columns) for name, condition in pattern.words.items()}
+        self.candidates = {name: self._nodes_where(name) for name in pattern.words}
         if sentences is not None and not sentences.all():
             for flags in self.candidates.values():
                 flags &= sentences[columns.sentence]
@@ -119,6 +120,16 @@ class _Join:
         self.counts = {name: int(flags.sum()) for name, flags in self.candidates.items()}
         self._indexes: dict[tuple[Relation | None, str], RelationIndex] = {}
         self._compared: dict[PropertyComparison, tuple[Floats, Floats]] = {}
+
+    def _nodes_where(self, name: str) -> Flags:
+        condition = self.pattern.words[name]
+        flags = words_where(condition, self.columns)
+        # A condition on an outer word, in ``without``: that word can be an empty node without saying so here.
+        same = any(
+            link.right == name and link.relation.kind is RelationKind.SAME and not link.negated
+            for link in self.pattern.links
+        )
+        return flags if same else nodes_of(condition, flags, self.columns)
 
     def _prune_candidates(self) -> None:
         """Keep only candidates with a candidate partner for each link, propagating forwards and back."""

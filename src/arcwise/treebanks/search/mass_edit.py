@@ -192,8 +192,9 @@ class MassEdit:
     def plan(self, treebank: Treebank | Columns) -> Iterator[Plan]:
         """Yield the plan of each sentence with a hit."""
         columns = treebank if isinstance(treebank, Columns) else Columns(treebank)
+        nodes = self.query.columns(columns)
         for number, hits in groupby(self.query.hits(columns), key=lambda hit: hit.sentence):
-            draft = _Draft(columns, number)
+            draft = _Draft(columns, nodes, number)
             refused = []
             for hit in hits:
                 reason = draft.apply(hit, self.assignments)
@@ -231,6 +232,8 @@ def with_edits(treebank: Treebank, edits: Mapping[int, Sequence[SetField]]) -> T
 
 FieldValues = dict[str | None, str]
 """Values to set in a field, by key; the key None is the whole field."""
+Place = tuple[str, str]
+"""A field: the ID of its row, and its column."""
 
 
 @dataclass
@@ -238,10 +241,12 @@ class _Draft:
     """The new fields of one sentence while its hits are processed."""
 
     columns: Columns
+    nodes: Columns
+    """The columns that were searched, with empty nodes if the query asks for them."""
     number: int
-    fields: dict[tuple[int, str], str] = field(default_factory=dict)
-    """Fields set so far, by word and column."""
-    requested: dict[tuple[int, str], FieldValues] = field(default_factory=dict)
+    fields: dict[Place, str] = field(default_factory=dict)
+    """Fields set so far, by ID and column."""
+    requested: dict[Place, FieldValues] = field(default_factory=dict)
 
     @property
     def first(self) -> int:
@@ -253,17 +258,20 @@ class _Draft:
 
     def apply(self, hit: Hit, assignments: tuple[FieldAssignment, ...]) -> str | None:
         """Set the fields of a hit, or return the reason why it is refused."""
-        requested: dict[tuple[int, str], FieldValues] = {}
+        requested: dict[Place, FieldValues] = {}
         for assignment in assignments:
             value = self._value(assignment, hit)
-            place = hit.words[assignment.word], assignment.column
+            place = hit.row(assignment.word), assignment.column
+            reason = _problem_of_empty_node(place, value)
+            if reason:
+                return reason
             requested.setdefault(place, {})[assignment.key] = value
         for place, values in requested.items():
             reason = self._conflict(place, values)
             if reason:
                 return reason
         fields = {place: self._changed(place, values) for place, values in requested.items()}
-        reason = self._head_problem({word: v for (word, column), v in fields.items() if column == "head"})
+        reason = self._head_problem(_heads_of(fields))
         if reason:
             return reason
         self.fields.update(fields)
@@ -274,12 +282,13 @@ class _Draft:
     def _value(self, assignment: FieldAssignment, hit: Hit) -> str:
         if assignment.source_word is None:
             return assignment.value
-        word = hit.words[assignment.source_word]
+        row = hit.row(assignment.source_word)
         if assignment.source is None:
-            return str(word)
-        return text_at(self.columns.of_words(assignment.source), self.first + word - 1) or MISSING
+            return row
+        position = self.nodes.position(self.number, row)
+        return text_at(self.nodes.of_words(assignment.source), position) or MISSING
 
-    def _conflict(self, place: tuple[int, str], values: FieldValues) -> str | None:
+    def _conflict(self, place: Place, values: FieldValues) -> str | None:
         word, column = place
         before = self.requested.get(place)
         if before is None or before == values:
@@ -293,25 +302,25 @@ class _Draft:
                 return f"an earlier hit sets {name} of word {word} to {before[key]}, this one to {value}"
         return None
 
-    def _changed(self, place: tuple[int, str], values: FieldValues) -> str:
+    def _changed(self, place: Place, values: FieldValues) -> str:
         text = self._current(place)
         for key, value in values.items():
             text = value if key is None else with_key(text, place[1], key, value)
         return text
 
-    def _current(self, place: tuple[int, str]) -> str:
+    def _current(self, place: Place) -> str:
         return self.fields.get(place) or self._original(place)
 
-    def _original(self, place: tuple[int, str]) -> str:
-        word, column = place
-        return text_at(self.columns.of_words(Property(column)), self.first + word - 1)
+    def _original(self, place: Place) -> str:
+        row, column = place
+        return text_at(self.nodes.of_words(Property(column)), self.nodes.position(self.number, row))
 
     def _head_problem(self, new: dict[int, str]) -> str | None:
         """Why the new heads would not form a tree; None if they do."""
         if not new:
             return None
         heads = np.concatenate([[UNKNOWN], self.columns.heads[self.first : self.first + self.length]])
-        earlier = {word: text for (word, column), text in self.fields.items() if column == "head"}
+        earlier = _heads_of(self.fields)
         for word, text in {**earlier, **new}.items():
             heads[word] = UNKNOWN if text == MISSING else int(text)
             if heads[word] > self.length:
@@ -326,7 +335,21 @@ class _Draft:
     def edits(self) -> list[SetField]:
         """The edits for all fields that differ from the file."""
         return [
-            SetField(str(word), column, text)
+            SetField(word, column, text)
             for (word, column), text in self.fields.items()
             if text != self._original((word, column))
         ]
+
+
+def _heads_of(fields: Mapping[Place, str]) -> dict[int, str]:
+    return {int(row): text for (row, column), text in fields.items() if column == "head" and "." not in row}
+
+
+def _problem_of_empty_node(place: Place, value: str) -> str | None:
+    """Why a field cannot have a value because a row, or a head, is an empty node."""
+    row, column = place
+    if "." in row and column in ("head", "deprel") and value != MISSING:
+        return f"{row} is an empty node: it has no {column.upper()}, only DEPS"
+    if column == "head" and "." in value:
+        return f"{value} is an empty node: it can be a head only in DEPS"
+    return None

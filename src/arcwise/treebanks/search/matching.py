@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from arcwise.errors import InputError
-from arcwise.treebanks.search.regex import RegexError, compiled
+from arcwise.treebanks.search.nodes import includes_empty_nodes
+from arcwise.treebanks.search.regex import RegexError, StepBudget, compiled
 from arcwise.treebanks.search.syntax import (
     MISSING,
     AllOf,
@@ -106,10 +107,41 @@ def window(relation: Relation, left: Positions, columns: Columns) -> tuple[Posit
     """The range [low, stop) of words in which the right word of each left word can be."""
     high = _UNBOUNDED if relation.high is None else relation.high
     first, end = columns.first[left], columns.end[left]
+    if columns.words_before is not None:
+        return _node_window(relation, left, columns, columns.words_before)
     if relation.kind is RelationKind.FOLLOWING:
         return np.minimum(left + relation.low, end), np.minimum(left + high + 1, end)
     stop = np.maximum(left - relation.low + 1, first)
     return np.minimum(np.maximum(left - high, first), stop), stop
+
+
+def _node_window(
+    relation: Relation, left: Positions, columns: Columns, words_before: Positions
+) -> tuple[Positions, Positions]:
+    """The same among words and empty nodes; steps are counted in words, see ``_steps``."""
+    high = _UNBOUNDED if relation.high is None else relation.high
+    if relation.kind is RelationKind.FOLLOWING:
+        words = words_before[left + 1]
+        low = np.searchsorted(words_before, words + relation.low - 1)
+        stop = np.searchsorted(words_before, words + high - 1, side="right")
+        stop = np.minimum(stop, columns.end[left])
+        return np.minimum(np.maximum(low, left + 1), stop), stop
+    words = words_before[left] + 1
+    low = np.searchsorted(words_before, words - high) - 1
+    stop = np.searchsorted(words_before, words - relation.low, side="right") - 1
+    stop = np.maximum(np.minimum(stop, left), columns.first[left])
+    return np.minimum(np.maximum(low, columns.first[left]), stop), stop
+
+
+def _steps(left: Positions, right: Positions, columns: Columns) -> Positions:
+    """How many words further right each right node is; below 1 if it is not to the right.
+
+    One step leads over any number of empty nodes, so that they do not come between two words.
+    """
+    if columns.words_before is None:
+        return right - left
+    steps = columns.words_before[right] - columns.words_before[left + 1] + 1
+    return np.where(right > left, steps, 0)
 
 
 def holds(
@@ -130,7 +162,7 @@ def holds(
         flags = ~flags & (families[left] == families[right]) & (families[left] >= 0)
         return flags
     if relation.kind is RelationKind.FOLLOWING:
-        steps = right - left
+        steps = _steps(left, right, columns)
         flags = (steps >= relation.low) & (steps <= (_UNBOUNDED if relation.high is None else relation.high))
         return flags
     flags = np.zeros(len(left), bool)
@@ -241,12 +273,16 @@ def words_where(condition: Condition, columns: Columns) -> Flags:
         if isinstance(part, PropertyTest):
             return evaluate_test(part, columns.of_words(part.property))
         if isinstance(part, Exists):
-            return has_related(
-                part.relation, holds(part.condition), columns, with_label(part.relation, columns)
-            )
+            right = nodes_of(part.condition, holds(part.condition), columns)
+            return has_related(part.relation, right, columns, with_label(part.relation, columns))
         return _combined(part, holds, columns.size)
 
     return holds(condition)
+
+
+def nodes_of(condition: Condition, flags: Flags, columns: Columns) -> Flags:
+    """Of the nodes that satisfy a condition: words alone, unless it tests ``empty``."""
+    return flags if includes_empty_nodes(condition) else flags & ~columns.is_empty
 
 
 def sentences_where(condition: Condition, columns: Columns) -> Flags:
@@ -305,10 +341,11 @@ def _equal(test: PropertyTest, values: Values) -> Flags:
 def _bounded(test: PropertyTest) -> Callable[[str], bool]:
     """The regular expression of a test; a backreference that takes too long is an error of the query."""
     matches = compiled(test.values[0])
+    budget = StepBudget()
 
     def holds(text: str) -> bool:
         try:
-            return matches(text)
+            return matches(text, budget)
         except RegexError as error:
             raise InputError(f"query: {test.property}{test.operator}{test.values[0]!r}: {error}") from None
 

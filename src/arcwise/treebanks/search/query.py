@@ -6,13 +6,14 @@ import heapq
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import islice
 
 import numpy as np
 
 from arcwise.treebanks.search.joining import PartialMatches, extension_test, find
+from arcwise.treebanks.search.nodes import NodeColumns, asks_for_empty_nodes, with_empty_nodes
 from arcwise.treebanks.search.query_parser import parse_alternatives, parse_extension
 from arcwise.treebanks.search.syntax import (
     STEPS,
@@ -39,10 +40,23 @@ _MAX_COMPARED = 1000  # fuzzy matching against more distinct values would be slo
 
 @dataclass(frozen=True)
 class Hit:
-    """A match: the sentence (from 0) and the words (from 1) by their names in the query."""
+    """A match: the sentence (from 0) and the words (from 1) by their names in the query.
+
+    ``empty_nodes``: the IDs of matched empty nodes (``8.1``) by their names; ``words`` does not have them.
+    """
 
     sentence: int
     words: dict[str, int]
+    empty_nodes: dict[str, str] = field(default_factory=dict)
+
+    def row(self, name: str) -> str:
+        """The ID of a matched word or empty node.
+
+        >>> hit = Hit(0, {"1": 3}, {"2": "8.1"})
+        >>> hit.row("1"), hit.row("2")
+        ('3', '8.1')
+        """
+        return self.empty_nodes.get(name) or str(self.words[name])
 
 
 @dataclass(frozen=True)
@@ -74,9 +88,19 @@ class Query:
         others = [set(parsed.pattern.words) for parsed in self.alternatives[1:]]
         return tuple(name for name in self.parsed.pattern.words if all(name in words for words in others))
 
+    @property
+    def asks_for_empty_nodes(self) -> bool:
+        """Whether a word of the query can be an empty node."""
+        return any(map(asks_for_empty_nodes, self.alternatives))
+
+    def columns(self, treebank: Treebank | Columns) -> Columns:
+        """The columns that this query searches: with empty nodes if it asks for them."""
+        columns = treebank if isinstance(treebank, Columns) else Columns(treebank)
+        return with_empty_nodes(columns) if self.asks_for_empty_nodes else columns
+
     def hits(self, treebank: Treebank | Columns) -> Iterator[Hit]:
         """Yield all hits, in order. Pass ``Columns(treebank)`` to share work between several searches."""
-        columns = treebank if isinstance(treebank, Columns) else Columns(treebank)
+        columns = self.columns(treebank)
         if len(self.alternatives) == 1:
             return _hits(self.parsed, columns)
         return _distinct(
@@ -85,7 +109,7 @@ class Query:
 
     def count(self, treebank: Treebank | Columns) -> tuple[int, int]:
         """The number of hits, and of sentences with a hit."""
-        columns = treebank if isinstance(treebank, Columns) else Columns(treebank)
+        columns = self.columns(treebank)
         if len(self.alternatives) > 1:
             by_sentence = Counter(hit.sentence for hit in self.hits(columns))
             return by_sentence.total(), len(by_sentence)
@@ -102,6 +126,9 @@ class Query:
 
 def _hits(parsed: ParsedQuery, columns: Columns) -> Iterator[Hit]:
     names = tuple(parsed.pattern.words)
+    if isinstance(columns, NodeColumns):
+        yield from _node_hits(parsed, columns)
+        return
     for matches in find(parsed, columns):
         starts = columns.starts[matches.sentence]
         numbers = [(matches.words[name] - starts + 1).tolist() for name in names]
@@ -109,13 +136,24 @@ def _hits(parsed: ParsedQuery, columns: Columns) -> Iterator[Hit]:
             yield Hit(sentence, dict(zip(names, words, strict=True)))
 
 
+def _node_hits(parsed: ParsedQuery, columns: NodeColumns) -> Iterator[Hit]:
+    names = tuple(parsed.pattern.words)
+    ids = columns.ids
+    for matches in find(parsed, columns):
+        positions = [matches.words[name].tolist() for name in names]
+        for sentence, *nodes in zip(matches.sentence.tolist(), *positions, strict=True):
+            rows = {name: ids[node] for name, node in zip(names, nodes, strict=True)}
+            words = {name: int(row) for name, row in rows.items() if "." not in row}
+            yield Hit(sentence, words, {name: row for name, row in rows.items() if "." in row})
+
+
 def _distinct(hits: Iterable[Hit]) -> Iterator[Hit]:
     """Each hit once: several alternatives can match the same words under the same names."""
-    sentence, seen = -1, set[frozenset[tuple[str, int]]]()
+    sentence, seen = -1, set[frozenset[tuple[str, str]]]()
     for hit in hits:
         if hit.sentence != sentence:
             sentence, seen = hit.sentence, set()
-        key = frozenset(hit.words.items())
+        key = frozenset((name, hit.row(name)) for name in (*hit.words, *hit.empty_nodes))
         if key not in seen:
             seen.add(key)
             yield hit
@@ -133,6 +171,7 @@ def unseen(query: Query, columns: Columns) -> dict[str, str]:
         conditions += pattern.words.values()
         conditions += [label for link in pattern.links if (label := _basic_label(link.relation)) is not None]
     suggestions: dict[str, str] = {}
+    columns = query.columns(columns)
     for test in (test for condition in conditions for test in _positive_tests(condition)):
         values = columns.of_words(test.property)
         if test.operator != "=" or not isinstance(values, Texts):
@@ -257,6 +296,8 @@ def frequencies(
     hits: Iterable[Hit], table: Sequence[TableColumn | TableCondition], columns: Columns
 ) -> Counter[tuple[str, ...]]:
     """Count the hits with each combination of values."""
+    # Both the hits and the conditions of a table can have empty nodes.
+    columns = with_empty_nodes(columns)
     cells = [_cells(column, columns) for column in table]
     counts: Counter[tuple[str, ...]] = Counter()
     remaining = iter(hits)
@@ -267,17 +308,17 @@ def frequencies(
 
 def _cells(column: TableColumn | TableCondition, columns: Columns) -> Callable[[list[Hit]], list[str]]:
     """A function that gives the cells of a column for some hits."""
-    starts = columns.starts.tolist()
+
+    def positions(hits: list[Hit], name: str) -> list[int]:
+        return [columns.position(hit.sentence, hit.row(name)) for hit in hits]
+
     if isinstance(column, TableColumn):
         word, values = column.word, columns.of_words(column.property)
-        return lambda hits: [text_at(values, starts[hit.sentence] + hit.words[word] - 1) for hit in hits]
+        return lambda hits: [text_at(values, position) for position in positions(hits, word)]
     test, names = extension_test(column.pattern, columns), column.pattern.outer
 
     def whether(hits: list[Hit]) -> list[str]:
-        words = {
-            name: np.array([starts[hit.sentence] + hit.words[name] - 1 for hit in hits], np.int64)
-            for name in names
-        }
+        words = {name: np.array(positions(hits, name), np.int64) for name in names}
         flags = test(PartialMatches(np.array([hit.sentence for hit in hits], np.int64), words))
         return ["yes" if flag else "no" for flag in flags.tolist()]
 

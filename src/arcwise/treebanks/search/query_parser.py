@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from arcwise.treebanks.search.nodes import includes_empty_nodes
 from arcwise.treebanks.search.regex import RegexError, compiled
 from arcwise.treebanks.search.syntax import (
     KEYED,
@@ -214,8 +215,8 @@ class ConditionParser:
                     float(value)
                 except ValueError:
                     raise _InvalidValue(value, f"expected a number after {prop}{operator}") from None
-            if prop.name == "projective" and value not in ("yes", "no", MISSING):
-                raise _InvalidValue(value, "expected yes or no after projective")
+            if prop.name in ("projective", "empty") and value not in ("yes", "no", MISSING):
+                raise _InvalidValue(value, f"expected yes or no after {prop.name}")
 
     def _regex(self) -> str:
         at = self.scan.at
@@ -500,6 +501,8 @@ class QueryParser(ConditionParser):
         def steps(relation: Relation) -> tuple[RelationKind, int, int | None]:
             return relation.kind, relation.low, relation.high
 
+        if any(includes_empty_nodes(all_of(conditions)) for conditions in self.words.values()):
+            return  # a word and an empty node can both follow it immediately
         for link, _ in self.links:
             same = link.left == left and not link.negated and steps(link.relation) == steps(relation)
             if relation.is_unique and same and link.right != right:

@@ -29,6 +29,7 @@ else:
 _MAX_INSTRUCTIONS = 5_000  # counted repetitions are written out: x{1000} is 1000 instructions
 _MAX_TRANSITIONS = 1 << 16  # of the automaton; it starts anew beyond them
 _MAX_STEPS = 200_000  # of backtracking in one text
+_MAX_STEPS_OF_SEARCH = 1_000_000  # of backtracking in all texts of a search: some seconds
 _FEW_STEPS = 1e6  # re does as many in a few milliseconds
 _ATOM_OPS = ("LITERAL", "NOT_LITERAL", "ANY", "IN")
 _ONLY_AT_ENDS = ("AT_BEGINNING", "AT_BEGINNING_STRING", "AT_END", "AT_END_STRING")
@@ -299,7 +300,20 @@ class _Automaton:
         return frozenset(reading), matched
 
 
-def _backtrack(program: _Program, text: str) -> bool:
+@dataclass
+class StepBudget:
+    """The steps of backtracking that are left to a search; many texts can each need many."""
+
+    left: int = _MAX_STEPS_OF_SEARCH
+
+    def take(self) -> None:
+        """Count one step."""
+        self.left -= 1
+        if self.left < 0:
+            raise RegexError(f"it takes more than {_MAX_STEPS_OF_SEARCH} steps in one search")
+
+
+def _backtrack(program: _Program, text: str, budget: StepBudget) -> bool:
     """Whether a program with backreferences matches anywhere; an error after too many steps."""
     tables = [assertion(text) for assertion in program.assertions]
     code = program.instructions
@@ -314,6 +328,7 @@ def _backtrack(program: _Program, text: str) -> bool:
                 continue
             seen.add(configuration)
             steps += 1
+            budget.take()
             if steps > _MAX_STEPS:
                 raise RegexError(f"it takes more than {_MAX_STEPS} steps on a text of {len(text)} characters")
             at, position, saved = configuration
@@ -399,9 +414,29 @@ def _longest_for_re(nodes: Any) -> int:
     return int((_FEW_STEPS / factor) ** (1 / (paths.degree + 1))) if factor < _FEW_STEPS else -1
 
 
+@dataclass(frozen=True)
+class Expression:
+    """A regular expression, made by ``compiled``; called with a text, whether it matches anywhere in it."""
+
+    search: Callable[[str], object]
+    longest: int
+    """The length up to which ``re`` needs few steps."""
+    program: _Program
+    automaton: _Automaton | None
+    """None for a program with backreferences."""
+
+    def __call__(self, text: str, budget: StepBudget | None = None) -> bool:
+        """Whether it matches; ``budget`` bounds the backtracking in several texts together."""
+        if len(text) <= self.longest:
+            return self.search(text) is not None
+        if self.automaton is not None:
+            return self.automaton.found(text)
+        return _backtrack(self.program, text, budget or StepBudget())
+
+
 @lru_cache(maxsize=64)
-def compiled(regex: str) -> _Test:
-    """A function that tells whether the expression matches anywhere in a text; raises ``RegexError``.
+def compiled(regex: str) -> Expression:
+    """Read an expression; raises ``RegexError``.
 
     >>> matches = compiled("^(a+)+$")
     >>> matches("a" * 1000), matches("a" * 1000 + "!")
@@ -416,9 +451,5 @@ def compiled(regex: str) -> _Test:
         raise RegexError("a number of repetitions is too large") from None
     except RecursionError:
         raise RegexError("its groups are nested too deeply") from None
-    longest, search = _longest_for_re(parsed), re.compile(regex).search
-    if program.backreferences:
-        bounded: _Test = lambda text: _backtrack(program, text)  # noqa: E731
-    else:
-        bounded = _Automaton(program).found
-    return lambda text: search(text) is not None if len(text) <= longest else bounded(text)
+    automaton = None if program.backreferences else _Automaton(program)
+    return Expression(re.compile(regex).search, _longest_for_re(parsed), program, automaton)

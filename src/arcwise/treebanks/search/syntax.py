@@ -35,7 +35,9 @@ class QueryError(InputError):
 
 STEPS = ("head", "prev", "next")
 """Prefixes that take a property from another word: ``head.upos``."""
-WORD_TEXTS = ("form", "lemma", "upos", "xpos", "feats", "deprel", "udeprel", "deps", "misc", "projective")
+WORD_TEXTS = (
+    "form", "lemma", "upos", "xpos", "feats", "deprel", "udeprel", "deps", "misc", "projective", "empty",
+)  # fmt: skip
 WORD_NUMBERS = ("id", "head", "distance", "depth", "children")
 SENTENCE_TEXTS = ("sent_id", "text", "comment", "projective")
 SENTENCE_NUMBERS = ("length", "depth", "roots")
@@ -338,6 +340,9 @@ class Scanner:
             at = start + len(match[0]) - len(key)
             hint = f"{name} has no keys (feats and misc have: feats.Case)"
             raise self.error(hint, unexpected=repr(key), at=at)
+        if name == "empty" and steps:
+            hint = "expected another property (heads and neighbours are always words)"
+            raise self.error(hint, unexpected=repr(match[0]), at=start)
         return Property(name, key if dot else None, tuple(steps))
 
     def _unknown_property(

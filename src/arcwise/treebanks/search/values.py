@@ -12,7 +12,7 @@ import numpy.typing as npt
 from arcwise.errors import InputError
 from arcwise.treebanks.columns import column_number
 from arcwise.treebanks.field_values import split_pairs
-from arcwise.treebanks.rows import BOM
+from arcwise.treebanks.rows import BOM, row_kind
 from arcwise.treebanks.search.syntax import MISSING, Property
 from arcwise.treebanks.treebank import Treebank
 from arcwise.trees import UNKNOWN, tree_properties
@@ -77,16 +77,27 @@ class Columns:
 
     def __init__(self, treebank: Treebank) -> None:
         self.treebank = treebank
-        self.size = treebank.word_count
-        starts = treebank.sentence_words.astype(np.int64)
+        self._place_nodes(treebank.sentence_words.astype(np.int64), treebank.word_count)
+        self.is_empty = np.zeros(self.size, bool)
+        self.words_before: Positions | None = None
+        """Shape (size+1,): the number of words before each node; None where all nodes are words."""
+        self.nodes: Columns | None = None
+        """The columns with empty nodes, once ``with_empty_nodes`` has made them."""
+        self._cache: dict[tuple[str, Property], Values] = {}
+
+    def _place_nodes(self, starts: Positions, size: int) -> None:
         lengths = starts[1:] - starts[:-1]
+        self.size = size
         self.starts = starts
         """Shape (S+1,): the first word of each sentence, and the number of words."""
         self.sentence = np.repeat(np.arange(len(lengths)), lengths)
         self.first = np.repeat(starts[:-1], lengths)
         self.end = np.repeat(starts[1:], lengths)
         self.longest = int(lengths.max(initial=0))
-        self._cache: dict[tuple[str, Property], Values] = {}
+
+    def position(self, sentence: int, row: str) -> int:
+        """The position of a word by its sentence and ID."""
+        return int(self.starts[sentence]) + int(row) - 1
 
     @cached_property
     def heads(self) -> npt.NDArray[np.int32]:
@@ -162,21 +173,22 @@ class Columns:
 
     @cached_property
     def _enhanced_arcs(self) -> tuple[Positions, Positions, Texts]:
-        """The arcs of DEPS between words: heads, dependents and labels."""
+        """The arcs of DEPS between nodes: heads, dependents and labels."""
         deps = self.of_words(Property("deps"))
         assert isinstance(deps, Texts)
-        parsed = [_word_arcs(text) for text in deps.strings]
-        heads: list[int] = []
-        children: list[int] = []
-        labels: list[str] = []
-        first, end = self.first.tolist(), self.end.tolist()
-        for word, code in enumerate(deps.codes.tolist()):
-            for head, label in parsed[code]:
-                if first[word] + head <= end[word]:
-                    heads.append(first[word] + head - 1)
-                    children.append(word)
-                    labels.append(label)
-        return np.array(heads, np.int64), np.array(children, np.int64), Texts.of(labels)
+        parsed = [_arcs(text) for text in deps.strings]
+        arcs = [(word, *arc) for word, code in enumerate(deps.codes.tolist()) for arc in parsed[code]]
+        children = np.array([word for word, _, _ in arcs], np.int64)
+        heads = self._enhanced_heads(children, [head for _, head, _ in arcs])
+        labels = Texts.of([label for _, _, label in arcs])
+        there = heads >= 0
+        return heads[there], children[there], Texts(labels.codes[there], labels.strings)
+
+    def _enhanced_heads(self, children: Positions, heads: list[str]) -> Positions:
+        """The nodes that heads in DEPS name, -1 where these columns have none."""
+        numbers = np.array([0 if "." in head else int(head) for head in heads], np.int64)
+        positions = self.first[children] + numbers - 1
+        return np.where((numbers > 0) & (positions < self.end[children]), positions, -1)
 
     def enhanced(self, holds: Callable[[Texts], Flags] | None) -> tuple[Positions, Positions]:
         """Pairs of a word and a dependent in DEPS, each once; ``holds`` tells which labels to take."""
@@ -227,8 +239,12 @@ class Columns:
         }
         if prop.name in numbers:
             return numbers[prop.name]()
-        layout = self.treebank.layout
-        codes, strings = layout.column_codes(self.treebank.data, layout.word_rows, column_number(prop.name))
+        if prop.name == "empty":
+            return Texts(np.zeros(self.size, np.int64), ["no"])
+        return self._file_column(self.treebank.layout.word_rows, column_number(prop.name))
+
+    def _file_column(self, rows: npt.NDArray[np.uint32], column: int) -> Texts:
+        codes, strings = self.treebank.layout.column_codes(self.treebank.data, rows, column)
         return Texts(codes.astype(np.int64), strings)
 
     def _sentence_values(self, prop: Property) -> Values:
@@ -289,13 +305,13 @@ def value_of_key(field: str, key: str) -> str:
     return next((value for name, value in split_pairs(field) if name == key), MISSING)
 
 
-def _word_arcs(deps: str) -> list[tuple[int, str]]:
-    """The arcs of a field from words, not from the root or from empty nodes."""
+def _arcs(deps: str) -> list[tuple[str, str]]:
+    """The arcs of a field from words and empty nodes, not from the root."""
     arcs = []
     for part in deps.split("|"):
         head, colon, label = part.partition(":")
-        if colon and head.isdecimal() and len(head) < 10 and int(head) > 0:
-            arcs.append((int(head), label))
+        if colon and len(head) < 20 and head != "0" and row_kind(head) in ("word", "empty"):
+            arcs.append((head, label))
     return arcs
 
 
