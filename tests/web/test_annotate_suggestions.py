@@ -67,6 +67,60 @@ def test_accepting_a_word_those_above_a_threshold_and_all(thinking: Served) -> N
     assert thinking.get("/api/document").json()["version"] == version
 
 
+@pytest.fixture(scope="module")
+def tagging() -> Any:
+    """A tokenizer, tagger and parser of a few sentences."""
+    from arcwise.models.train_pipeline import train_pipeline
+
+    rows = [
+        [
+            f"1\t{noun}\t{lemma}\tNOUN\t_\tNumber=Plur\t2\tnsubj\t_\t_\n",
+            f"2\t{verb}\t{verb}\tVERB\t_\t_\t0\troot\t_\t_\n\n",
+        ]
+        for noun, lemma in (("dogs", "dog"), ("cats", "cat"), ("birds", "bird"))
+        for verb in ("sing", "run", "sleep", "eat")
+    ]
+    options = {"epochs": 2, "arc_bits": 12, "row_bits": 13}
+    return train_pipeline(Treebank.from_string("".join(map("".join, rows))), parser=options)
+
+
+@pytest.fixture
+def untagged(tmp_path: Path, tagging: Any) -> Iterator[Served]:
+    """A tagged sentence and one without tags."""
+    file = tmp_path / "untagged.conllu"
+    file.write_text(
+        "1\tdogs\tdog\tNOUN\t_\tNumber=Plur\t2\tnsubj\t_\t_\n2\tsing\tsing\tVERB\t_\t_\t0\troot\t_\t_\n\n"
+        "1\tcats\t_\t_\t_\t_\t_\t_\t_\t_\n2\tsing\t_\t_\t_\t_\t_\t_\t_\t_\n\n",
+        "utf-8",
+    )
+    with serving(open_session(file, model=tagging)) as made:
+        yield made
+
+
+def test_every_suggested_tag_has_a_probability(untagged: Served) -> None:
+    words = untagged.sentence(1)["thoughts"]["words"]
+    assert words["1"]["tags"] == {"lemma": "cat", "upos": "NOUN", "feats": "Number=Plur"}
+    assert set(words["1"]["tag_probabilities"]) == {"lemma", "upos", "feats"}
+    assert all(0 < p <= 1 for p in words["1"]["tag_probabilities"].values())
+    assert untagged.sentence(0)["thoughts"]["words"]["1"]["tags"] == {}
+
+
+def test_tags_are_accepted_by_word_by_column_and_above_a_threshold(untagged: Served) -> None:
+    def accept(**what: Any) -> list[list[str]]:
+        after = untagged.post("/api/sentence/1/accept", what).json()
+        return [[r["lemma"], r["upos"], r["feats"], r["head"]] for r in after["rows"]]
+
+    assert accept(words=["2"], columns=["lemma", "upos"]) == [["_"] * 4, ["sing", "VERB", "_", "_"]]
+    assert accept(columns=["feats"]) == [["_", "_", "Number=Plur", "_"], ["sing", "VERB", "_", "_"]]
+    p = untagged.sentence(1)["thoughts"]["words"]["1"]["tag_probabilities"]
+    lower, higher = sorted(p, key=lambda column: p[column])
+    between = (p[lower] + p[higher]) / 2
+    accept(columns=["lemma", "upos"], threshold=between)
+    assert row(untagged.sentence(1), "1")[lower] == "_"
+    assert row(untagged.sentence(1), "1")[higher] != "_"
+    assert untagged.post("/api/sentence/1/accept", {"columns": ["misc"]}).status == 400
+
+
 def test_a_word_as_if_it_were_open(thinking: Served) -> None:
     found = thinking.get("/api/sentence/0/word/2").json()
     assert found["row"] == "2"

@@ -180,10 +180,10 @@ class Assistant:
         # Scored without any decision, so that the cache serves every later state of the annotation.
         blank = Treebank(undecided.in_bytes(sentence.conllu_bytes), source=sentence.treebank.source)
         tagged = tagged_input(self.model, blank)
-        tags, upos = proposed_tags(self.model, blank, tagged)
+        tags, probabilities = proposed_tags(self.model, blank, tagged)
         parser: Any = self.parser
         scores = parser.scorer.scores(tagged, trees=parser.decoding.trees)
-        return ScoredSentence(parser, tagged, scores, tags, upos)
+        return ScoredSentence(parser, tagged, scores, tags, probabilities)
 
     def _in_pieces(self, sentence: Sentence, decisions: ArcDecisions) -> SentenceSuggestions:
         return suggest_in_pieces(
@@ -212,7 +212,7 @@ class Assistant:
                 None,
                 alternatives[i],
                 scored.tags[i],
-                scored.upos_probabilities[i],
+                scored.tag_probabilities[i],
             )
             if decisions.heads[i] != usable.heads[i]:
                 word = _cyclic(word, i + 1, decisions, posterior)
@@ -261,7 +261,7 @@ def _suggest_tree_only(model: Parser, sentence: Sentence, decisions: ArcDecision
     kept = usable if constrained else usable.without(range(1, len(usable) + 1))
     treebank = Treebank(kept.in_bytes(sentence.conllu_bytes), source=sentence.treebank.source)
     tagged = tagged_input(model, treebank)
-    tags, upos = proposed_tags(model, treebank, tagged)
+    tags, probabilities = proposed_tags(model, treebank, tagged)
     parsed = parser.parse(tagged, options=ParseOptions(keep_heads=constrained))[0]
     words = []
     for i, (head, label) in enumerate(zip(parsed.heads[1:].tolist(), parsed.deprels, strict=True)):
@@ -273,7 +273,7 @@ def _suggest_tree_only(model: Parser, sentence: Sentence, decisions: ArcDecision
                 decisions.heads[i] if decided_head else head,
                 decisions.labels[i] if decided_label else label,
                 tags=tags[i],
-                upos_probability=upos[i],
+                tag_probabilities=probabilities[i],
             )
         )
     conflict = decisions.conflict()

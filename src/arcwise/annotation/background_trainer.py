@@ -14,6 +14,7 @@ from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike, check_output
 
 if TYPE_CHECKING:
+    from arcwise.annotation.tag_accuracy import TagAccuracy
     from arcwise.parsing.parser import Parser
 
 
@@ -91,6 +92,15 @@ class BackgroundTrainer(BackgroundTask):
             return open_model(self.path)
         except InputError:
             return None
+
+    def tag_accuracy(self) -> TagAccuracy | None:
+        """The cross-validated accuracy of the trained pipeline's tags; None without one."""
+        header = self._header()
+        if not header or not header.get("tags"):
+            return None
+        from arcwise.annotation.tag_accuracy import TagAccuracy
+
+        return TagAccuracy.from_json(header["tags"])
 
     def _header(self) -> Mapping[str, Any] | None:
         """The trainer's entry in the model header; training code is imported only if there is a model."""

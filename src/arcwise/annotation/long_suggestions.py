@@ -42,7 +42,7 @@ def suggest_in_pieces(
     # Tagged without decisions: a tagger does not read them, and one pass serves both attempts.
     blank = Treebank(undecided.in_bytes(sentence.conllu_bytes), source=source)
     tagged = tagged_input(model, blank)
-    tags, upos = proposed_tags(model, blank, tagged)
+    tags, tag_probabilities = proposed_tags(model, blank, tagged)
     parses = None
     if any(decisions.decides(word) for word in range(1, len(decisions) + 1)):
         kept = Treebank(consistent(decisions).in_bytes(tagged.data), source=source)
@@ -68,7 +68,7 @@ def suggest_in_pieces(
                 float(parses.probabilities.label[i]),
                 alternatives=_arcs(parses.alternatives[i], least) if parses.alternatives else (),
                 tags=tags[i],
-                upos_probability=upos[i],
+                tag_probabilities=tag_probabilities[i],
             )
         )
     return SentenceSuggestions(

@@ -13,19 +13,24 @@ from arcwise.treebanks import Sentence
 from arcwise.treebanks.edits import Accept, Edit, SetField
 from arcwise.trees import find_cycle
 
+ARC = ("head", "deprel")
+"""The columns of an arc, which are accepted together unless others are named."""
+
 
 def acceptance_edits(
     sentence: Sentence,
     suggestions: SentenceSuggestions | None,
     *,
     words: Sequence[str] | None = None,
+    columns: Sequence[str] = ARC,
     threshold: float | None = None,
 ) -> list[Edit]:
     """The edits that accept suggestions as annotation.
 
-    words: IDs of the words to accept (None: all). threshold: accept only suggestions whose head and label
-    together are at least this probable. Without a parser (``suggestions`` is None), the proposals that the
-    file contains are accepted.
+    words: IDs of the words to accept (None: all). columns: what to accept of them, head and label by default.
+    threshold: accept only values that are at least this probable (a head and its label together); a tag
+    without a probability never is. Without a parser (``suggestions`` is None), the proposals that the file
+    contains are accepted, with all their columns.
     """
     if words is not None:
         unknown = set(words) - {str(m) for m in range(1, len(sentence) + 1)}
@@ -34,11 +39,26 @@ def acceptance_edits(
     if suggestions is None:
         return _accept_file_proposals(sentence, words, threshold)
     edits: list[Edit] = []
+    tags = [column for column in columns if column not in ARC]
+    arcs = len(tags) < len(columns)
     for m, word in enumerate(suggestions.words, 1):
-        selected = words is None or str(m) in words
-        if selected and not (word.decided_head and word.decided_label) and _reaches(word, threshold):
-            edits += _accept_word(str(m), word)
+        if words is not None and str(m) not in words:
+            continue
+        edits += _accept_tags(str(m), word, tags, threshold)
+        if arcs and not (word.decided_head and word.decided_label) and _reaches(word, threshold):
+            edits += [edit for edit in _accept_word(str(m), word) if edit.column in columns]
     return edits
+
+
+def _accept_tags(
+    row: str, word: WordSuggestion, columns: Sequence[str], threshold: float | None
+) -> list[SetField]:
+    return [
+        SetField(row, column, word.tags[column])
+        for column in columns
+        if column in word.tags
+        and (threshold is None or word.tag_probabilities.get(column, -1.0) >= threshold)
+    ]
 
 
 def _reaches(word: WordSuggestion, threshold: float | None) -> bool:
@@ -49,8 +69,8 @@ def _reaches(word: WordSuggestion, threshold: float | None) -> bool:
     return word.label_probability >= threshold
 
 
-def _accept_word(row: str, word: WordSuggestion) -> list[Edit]:
-    edits: list[Edit] = []
+def _accept_word(row: str, word: WordSuggestion) -> list[SetField]:
+    edits: list[SetField] = []
     if not word.decided_head and word.head >= 0:
         edits.append(SetField(row, "head", str(word.head)))
     if not word.decided_label and word.label != "_":

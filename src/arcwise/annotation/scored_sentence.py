@@ -34,8 +34,8 @@ def tagged_input(model: Parser, treebank: Treebank) -> Treebank:
 
 def proposed_tags(
     model: Parser, treebank: Treebank, tagged: Treebank
-) -> tuple[tuple[Mapping[str, str], ...], tuple[float | None, ...]]:
-    """The model's values for columns where ``treebank`` has ``_``, and the probability of each UPOS."""
+) -> tuple[tuple[Mapping[str, str], ...], tuple[Mapping[str, float], ...]]:
+    """The model's values for columns where ``treebank`` has ``_``, and their probabilities (of UPOS only)."""
     parser = tree_parser(model)
     output = tagged
     if isinstance(parser, NeuralParser) and parser.model.writes:
@@ -47,10 +47,11 @@ def proposed_tags(
             for word_tags, (before, after) in zip(tags, pairs, strict=True):
                 if before == "_" and after != "_":
                     word_tags[column] = after
-    probabilities = [
-        probability(misc, "UposProb") if "upos" in word_tags else None
-        for word_tags, misc in zip(tags, output.column("misc"), strict=True)
-    ]
+    probabilities: list[dict[str, float]] = [{} for _ in tags]
+    for word_tags, shares, misc in zip(tags, probabilities, output.column("misc"), strict=True):
+        share = probability(misc, "UposProb") if "upos" in word_tags else None
+        if share is not None:
+            shares["upos"] = share
     return tuple(tags), tuple(probabilities)
 
 
@@ -64,7 +65,8 @@ class ScoredSentence:
     scores: Scores
     tags: tuple[Mapping[str, str], ...]
     """For each word: column → the tagger's value."""
-    upos_probabilities: tuple[float | None, ...]
+    tag_probabilities: tuple[Mapping[str, float], ...]
+    """For each word: column → the probability of that value."""
 
     def under(self, decisions: ArcDecisions) -> Posterior:
         """The posterior over its trees under decisions without a cycle."""

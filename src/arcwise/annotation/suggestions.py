@@ -33,8 +33,13 @@ class WordSuggestion:
     """(head, label, joint probability), most probable first."""
     tags: Mapping[str, str] = field(default_factory=dict)
     """Column (``upos``, …) → the tagger's value where the file has ``_``."""
-    upos_probability: float | None = None
-    """Probability of the suggested UPOS."""
+    tag_probabilities: Mapping[str, float] = field(default_factory=dict)
+    """Column → probability of the tagger's value; a column without an estimate is missing."""
+
+    @property
+    def upos_probability(self) -> float | None:
+        """Probability of the suggested UPOS."""
+        return self.tag_probabilities.get("upos")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import numpy as np
 
 from arcwise.annotation.background_job import Report
 from arcwise.annotation.states import ArcDecisions, only_decided
+from arcwise.annotation.tag_accuracy import TagAccuracy
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError, ModelError
 from arcwise.graph import GraphConfig, GraphParser
@@ -112,11 +113,15 @@ def train_task(request: Mapping[str, Any], data: bytes, report: Report) -> Mappi
     started = time.monotonic()
     with _ReportedProgress(report, folds=len(decided) >= SMALLEST) as progress:
         model = train(decided, request["sees"], progress=progress)
+    tags = None
+    if request["sees"] == "pipeline" and len(decided) >= SMALLEST:
+        report({"progress": 0.99, "message": "measuring the accuracy of tags"})
+        tags = TagAccuracy.cross_validated(decided).to_json()
     record = history_record(model, decided, time.monotonic() - started)
     before = trainer_header(path) or {}  # read again: the file may have changed during the training
     packed = model.pack("float32")
     history = [*before.get("history", []), record]
-    write_model(path, replace(packed, header={**packed.header, MARK: {"history": history}}))
+    write_model(path, replace(packed, header={**packed.header, MARK: {"history": history, "tags": tags}}))
     return {"trained": record}
 
 

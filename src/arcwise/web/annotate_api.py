@@ -96,9 +96,10 @@ class EditsRequest(VersionRequest):
 
 
 class AcceptRequest(VersionRequest):
-    """Accepting suggestions: of some words, or of those that reach a threshold."""
+    """Accepting suggestions: of some words, some columns, or of those that reach a threshold."""
 
     words: list[Text] | None = None
+    columns: list[Literal["lemma", "upos", "xpos", "feats", "head", "deprel"]] = Field(["head", "deprel"])
     threshold: Probability | None = None
 
 
@@ -199,7 +200,7 @@ class Api:
             post(
                 f"{of}/accept",
                 AcceptRequest,
-                lambda r, p: session.accept(r.number, r.version, r.words, r.threshold, p),
+                lambda r, p: session.accept(r.number, r.version, r.words, r.columns, r.threshold, p),
             ),
             post(f"{of}/split", SplitRequest, lambda r, p: session.split(r.number, r.version, r.row, p)),
             post(f"{of}/join", VersionRequest, lambda r, p: session.join(r.number, r.version, p)),

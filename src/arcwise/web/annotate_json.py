@@ -99,7 +99,7 @@ def thought_json(word: WordSuggestion) -> Json:
         "gain": word.gain,
         "alternatives": [[arc.head, arc.label, arc.probability] for arc in _offered(word)],
         "tags": dict(word.tags),
-        "upos_probability": word.upos_probability,
+        "tag_probabilities": dict(word.tag_probabilities),
     }
 
 

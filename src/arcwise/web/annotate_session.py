@@ -64,7 +64,12 @@ class Session:
         self._document = document
         self._changing = threading.RLock()
         self._suggestions = SuggestionService(
-            document.stem, model, events, new_model=lambda: self._lists.forget(), trained=self._detect_errors
+            document.stem,
+            model,
+            events,
+            new_model=lambda: self._lists.forget(),
+            trained=self._detect_errors,
+            annotated=lambda: (treebank for _, treebank in document.batches()),
         )
         self._checks = Checks(
             document, self.background, lambda version: events.publish("checked", version=version)
@@ -175,14 +180,16 @@ class Session:
         number: int,
         version: str | None,
         words: Sequence[str] | None,
+        columns: Sequence[str],
         threshold: float | None,
         page: str = "",
     ) -> Json:
-        """Accept suggestions of a sentence: of some words, or of all that reach the threshold."""
+        """Accept suggestions in some columns: of some words, or of all that reach the threshold."""
         sentence, present = self.view.present(number)
         if version not in (None, present):
             raise self._stale(number)
-        edits = acceptance_edits(sentence, self.view.suggest(sentence), words=words, threshold=threshold)
+        suggestions = self.view.suggest(sentence)
+        edits = acceptance_edits(sentence, suggestions, words=words, columns=columns, threshold=threshold)
         return self._edit(number, present, edits, page) if edits else self.view.sentence(number)
 
     def split(self, number: int, version: str | None, row: str, page: str = "") -> Json:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,6 +20,7 @@ from arcwise.web.events import Events
 
 if TYPE_CHECKING:
     from arcwise.annotation.assistant import Assistant
+    from arcwise.annotation.tag_accuracy import TagAccuracy
     from arcwise.annotation.training import SuspiciousWord
     from arcwise.parsing.parser import Parser
     from arcwise.text.tokenizer import Tokenizer
@@ -38,14 +39,23 @@ class LoadedModel:
     name: str
     parser: Parser
     assistant: Assistant
+    tag_accuracy: TagAccuracy | None = None
+    """The confidence of suggested tags and lemmas, where it is known."""
 
     @classmethod
-    def of(cls, which: Which, name: str, parser: Parser) -> LoadedModel:
+    def of(
+        cls, which: Which, name: str, parser: Parser, tag_accuracy: TagAccuracy | None = None
+    ) -> LoadedModel:
         """A model with a new assistant."""
         # Imported here: it loads numpy and all parsers, which the first page does not need without a model.
         from arcwise.annotation.assistant import Assistant
 
-        return cls(which, name, parser, Assistant(parser))
+        return cls(which, name, parser, Assistant(parser), tag_accuracy)
+
+    def suggest(self, sentence: Sentence, *, gains: bool) -> SentenceSuggestions:
+        """Suggestions, with confidences of tags where they are known."""
+        suggestions = self.assistant.suggest(sentence, gains=gains)
+        return self.tag_accuracy.complete(sentence, suggestions) if self.tag_accuracy else suggestions
 
     def to_json(self) -> Json:
         """What the page shows."""
@@ -73,8 +83,13 @@ class SuggestionService:
         *,
         new_model: Callable[[], None] = lambda: None,
         trained: Callable[[], None] = lambda: None,
+        annotated: Callable[[], Iterable[Treebank]] = tuple,
     ) -> None:
-        """``model``: name and parser of a model that is preferred over a trained one."""
+        """
+        model: name and parser of a model that is preferred over a trained one.
+        annotated: the sentences on which its tags are measured.
+        """
+        self._annotated, self._measuring, self._measured = annotated, threading.Lock(), False
         self._events, self._new_model, self._trained = events, new_model, trained
         self._lock = threading.Lock()
         self._cache: OrderedDict[tuple[int, bytes, bool], Future[SentenceSuggestions]] = OrderedDict()
@@ -87,9 +102,23 @@ class SuggestionService:
             self._models["given"] = LoadedModel.of("given", *model)
         trained_parser = self._trainer.model()
         if trained_parser is not None:
-            self._models["trained"] = LoadedModel.of("trained", "trained", trained_parser)
+            self._models["trained"] = self._trained_model(trained_parser)
         # The model given on the command line is a choice; the trained one is only found beside the file.
         self.model = self._models.get("given") or self._models.get("trained")
+
+    def _trained_model(self, parser: Parser) -> LoadedModel:
+        return LoadedModel.of("trained", "trained", parser, self._trainer.tag_accuracy())
+
+    def _measure_tags(self) -> None:
+        """Measure the tags of the given model on the annotated sentences, before its first suggestion."""
+        with self._measuring:
+            model = self._models.get("given")
+            if self._measured or model is None or self.model is not model:
+                return
+            self._measured = True
+            accuracy = given_accuracy(model.parser, self._annotated())
+            measured = replace(model, tag_accuracy=accuracy)
+            self._models["given"] = self.model = measured
 
     def to_json(self) -> Json:
         """The active model and the available ones."""
@@ -100,6 +129,8 @@ class SuggestionService:
 
     def suggest(self, sentence: Sentence, *, gains: bool = False) -> SentenceSuggestions | None:
         """Suggestions for a sentence; None without a model. Concurrent requests share one computation."""
+        if not self._measured:
+            self._measure_tags()
         with self._lock:
             model, key = self.model, (self._generation, sentence.source_bytes, gains)
             if model is None or not len(sentence):
@@ -115,7 +146,7 @@ class SuggestionService:
         if pending is not None:
             return pending.result()
         try:
-            future.set_result(model.assistant.suggest(sentence, gains=gains))
+            future.set_result(model.suggest(sentence, gains=gains))
         except BaseException as error:  # any: other threads may be waiting for the future
             with self._lock:
                 self._cache.pop(key, None)
@@ -185,7 +216,7 @@ class SuggestionService:
         self._trainings = len(history)
         parser = self._trainer.model()
         if parser is not None:
-            self._models["trained"] = LoadedModel.of("trained", "trained", parser)
+            self._models["trained"] = self._trained_model(parser)
             self.use("trained")
             self._events.publish("trained", **asdict(history[-1]))
             self._trained()
@@ -231,6 +262,16 @@ class SuggestionService:
         # A training that has just ended may be reading the document, to start a search.
         self._trainer.wait(10)
         self._errors.cancel()
+
+
+def given_accuracy(parser: Parser, treebanks: Iterable[Treebank]) -> TagAccuracy | None:
+    """The accuracy of a model's tags on annotated sentences; None without a tagger or such sentences."""
+    # Imported here: a server without a model never loads the pipeline.
+    from arcwise.annotation.tag_accuracy import TagAccuracy
+    from arcwise.pipeline.pipeline import as_pipeline
+
+    pipeline = as_pipeline(parser)
+    return None if pipeline is None else TagAccuracy.of_tagger(pipeline.tagger, treebanks)
 
 
 def _suspicious_json(word: SuspiciousWord) -> Json:

@@ -123,6 +123,11 @@ def test_vertical(open_page: OpenPage) -> None:
     y = [tab.word(row).bounding_box()["y"] for row in "123"]
     assert y[0] < y[1] < y[2]
     assert tab.arc("1").bounding_box()["x"] > tab.word("1").bounding_box()["x"]  # arcs stand to the right
+    for part in (".form", ".tag"):  # one word a line, its text as it is read
+        boxes = [tab.word(row).locator(part).bounding_box() for row in "123"]
+        assert all(box["width"] > box["height"] for box in boxes)
+    label = tab.arc("1").locator(".label").bounding_box()
+    assert label["width"] > label["height"]
 
 
 def test_eighty_words(open_page: OpenPage) -> None:

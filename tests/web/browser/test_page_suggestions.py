@@ -75,21 +75,94 @@ def test_tags_are_proposed_and_accepted(open_page: OpenPage) -> None:
     assert tab.row("3", "upos") == "VERB"
 
 
-def test_accepting_tags_writes_only_what_the_tree_shows(open_page: OpenPage) -> None:
-    tab = open_page(rows("The/_/_/_", "gardener/_/_/_", "sleeps/_/_/_"), model=True)
+UNTAGGED = rows("The/_/_/_", "gardeners/_/_/_", "sleep/_/_/_")
+TAGS = ("lemma", "upos", "xpos", "feats")
+PERCENT = "(p) => import('/static/annotate/dom.js').then((dom) => dom.percent(p))"
+
+
+def test_accepting_tags_writes_only_what_is_on_the_screen(open_page: OpenPage) -> None:
+    tab = open_page(UNTAGGED, model=True)
     suggested = [word["tags"] for word in tab.process.sentence(0)["thoughts"]["words"].values()]
-    assert any("lemma" in tags for tags in suggested)  # suggested, but nowhere to be seen
+    assert any("lemma" in tags for tags in suggested)  # suggested, but not in a row of the tree
     shown = [tab.word(row).locator(".tag.proposed").text_content() for row in ("1", "2", "3")]
     tab.press("Shift+Y")
     assert tab.said().startswith("3 suggested UPOS accepted.")
-    assert [tab.row(row, "upos") for row in ("1", "2", "3")] == shown
-    unseen = ("lemma", "xpos", "feats")
-    assert [tab.row(row, *unseen) for row in ("1", "2", "3")] == [["_", "_", "_"]] * 3
+    assert [tab.row(row, "upos") for row in ("1", "2", "3")] == [tag.split()[0] for tag in shown]
+    assert [tab.row(row, "lemma", "xpos", "feats") for row in ("1", "2", "3")] == [["_", "_", "_"]] * 3
+    tab.page.get_by_role("button", name="3 LEMMA").click()  # now they are in a row
+    assert tab.word("2").locator(".tag.lemma.proposed").text_content().split()[0] == "gardener"
+    tab.press("Shift+Y")
+    assert [tab.row(row, "lemma") for row in ("1", "2", "3")] == ["the", "gardener", "sleep"]
+    assert tab.row("2", "xpos", "feats") == ["_", "_"]
+
+
+def test_the_panel_lists_all_suggestions_of_a_word_and_accepts_one_or_all(open_page: OpenPage) -> None:
+    tab = open_page(UNTAGGED, model=True)
+    tab.select("2")
+    tags = tab.process.sentence(0)["thoughts"]["words"]["2"]["tags"]
+    assert set(tags) == set(TAGS)
+    for column, value in tags.items():
+        assert value in tab.page.locator(f"#word .suggested[data-field={column}]").inner_text()
+    tab.page.locator("#word .suggested[data-field=lemma]").click()
+    tab.settled()
+    assert tab.row("2", *TAGS) == [tags["lemma"], "_", "_", "_"]
+    tab.press("Alt+Enter")
+    assert tab.row("2", *TAGS) == [tags[column] for column in TAGS]
+    assert tab.row("1", *TAGS) == ["_"] * 4
+    assert tab.page.locator("#word .suggested").count() == 0
+
+
+def test_the_table_shows_suggestions_with_their_probabilities_and_accepts_a_column(
+    open_page: OpenPage,
+) -> None:
+    tab = open_page(UNTAGGED + BIRDS, model=True)
+    tab.press("Shift+E")
+    cell = tab.page.locator("#table tr[data-id='2'] td[data-column=upos]")
+    p = tab.process.sentence(0)["thoughts"]["words"]["2"]["tag_probabilities"]["upos"]
+    assert cell.get_attribute("class") == "suggestion"
+    assert cell.inner_text() == f"NOUN {tab.page.evaluate(PERCENT, p)}"
+    tab.page.get_by_role("button", name="Accept 3 suggested UPOS").click()
+    tab.settled()
+    assert [tab.row(row, "upos") for row in ("1", "2", "3")] == ["DET", "NOUN", "VERB"]
+    tab.page.locator("#table tr[data-id='2'] td[data-column=lemma]").click()
+    tab.press("Enter")
+    tab.page.locator("#tree").click(position={"x": 5, "y": 5})  # leaving the cell accepts nothing
+    assert tab.row("2", "lemma") == "_"
+    tab.page.locator("#table tr[data-id='2'] td[data-column=lemma]").click()
+    tab.press("Enter", "Enter")
+    assert tab.row("2", "lemma") == "gardener"
+
+
+def test_a_threshold_says_beforehand_how_many_of_what(open_page: OpenPage) -> None:
+    tab = open_page(UNTAGGED, model=True)
+    words = tab.process.sentence(0)["thoughts"]["words"]
+    tab.press("Shift+Q")
+    dialog = tab.page.locator("#acceptance")
+    dialog.get_by_label("Threshold in percent").fill("90")
+    sure = [m for m, word in words.items() if word["tag_probabilities"].get("upos", 0) >= 0.9]
+    arcs = [m for m, word in words.items() if word["label_probability"] >= 0.9]
+    counts = [label.split() for label in dialog.locator(".check").all_inner_texts()]
+    assert ["UPOS", str(len(sure)), "of", "3"] in counts
+    assert ["arcs", str(len(arcs)), "of", "3"] in counts
+    assert "without a probability are left out" in dialog.inner_text()  # the file has no annotated word
+    tab.press("Escape")
+    assert [tab.row(m, "upos", "head") for m in words] == [["_", "_"]] * 3
+    tab.press("Shift+Q")
+    dialog.get_by_label("Threshold in percent").fill("0")
+    dialog.get_by_role("checkbox", name="arcs").uncheck()
+    listed = dialog.locator("li").all_inner_texts()
+    assert all(words["2"]["tags"][column] in listed[1] for column in TAGS)
+    dialog.get_by_role("button", name="Accept 3 UPOS, 3 XPOS").click()
+    tab.settled()
+    assert tab.row("2", *TAGS) == [words["2"]["tags"][column] for column in TAGS]
+    assert tab.row("2", "head") == "_"
+    tab.press("Shift+U")  # one step
+    assert [tab.row(m, *TAGS) for m in words] == [["_"] * 4] * 3
 
 
 def test_a_tag_that_the_file_marks_as_suggested_is_shown_and_accepted_as_one(open_page: OpenPage) -> None:
     tab = open_page(BIRDS.replace("obj\t_\t_", "obj\t_\tUposProb=0.6"))
-    assert tab.word("3").locator(".tag.proposed").text_content() == "NOUN"
+    assert tab.word("3").locator(".tag.proposed").text_content() == "NOUN 60%"
     tab.press("Shift+Y")
     assert tab.row("3", "upos", "misc") == ["NOUN", "_"]
     assert tab.word("3").locator(".tag.proposed").count() == 0

@@ -8,7 +8,7 @@ const WITHOUT_SENTENCE = new Set(["insert", "append", "undo", "redo", "save", "t
  * `keys`: as spelled in keys.js; the first one is shown. Letters without Shift are not listed: they start a label.
  */
 export function actions(page) {
-  const { state, editor, shape } = page;
+  const { state, editor, shape, acceptance } = page;
   const list = [];
   const group = (name, ...rows) => rows.forEach(([id, keys, title, run, more = {}]) => list.push({ id, keys, title, run: WITHOUT_SENTENCE.has(id) || name === "Panels" ? run : () => state.sentence && run(), group: name, ...more }));
   group("Navigate",
@@ -30,6 +30,7 @@ export function actions(page) {
     ["alternative-back", ["ArrowUp"], "Previous alternative arc", () => editor.alternative(-1)],
     ["accept-sure", ["+", "="], "Accept all suggestions above the threshold", () => editor.acceptAll(state.view.threshold)],
     ["accept-sentence", ["Ctrl+Enter"], "Accept all suggestions of the sentence", () => editor.acceptAll(0)],
+    ["accept-above", ["Shift+Q"], "Accept suggestions of all columns above a threshold", () => acceptance.above()],
     ["open", ["Backspace", "Delete"], "Clear annotation", () => editor.open(), { word: true }],
     ["head", ["Space"], "Choose the head (← → and Enter, or a click)", () => (editor.choosing ? editor.confirmHead() : editor.chooseHead()), { word: true }],
     ["label", [], "Choose the label", () => editor.label(""), { word: true }],
@@ -37,7 +38,8 @@ export function actions(page) {
     ["give-up", ["Escape"], "Cancel", () => page.giveUp()]);
   group("Edit",
     ["upos", ["Shift+T"], "Tag (UPOS)", () => editor.tag("upos"), { word: true }],
-    ["accept-tags", ["Shift+Y"], "Accept the suggested UPOS of the sentence", () => editor.acceptTags()],
+    ["accept-tags", ["Shift+Y"], "Accept the suggested tags of the sentence that are on the screen", () => acceptance.sentence()],
+    ["accept-word", ["Alt+Enter"], "Accept the suggested tags of the word", () => acceptance.word(), { word: true }],
     ["xpos", ["Shift+X"], "Treebank-specific tag (XPOS)", () => editor.tag("xpos"), { word: true }],
     ["feats", ["Shift+F"], "Features (FEATS)", () => editor.askField("feats", "Name=Value|Name=Value"), { word: true }],
     ["lemma", ["Shift+L"], "Lemma", () => editor.askField("lemma"), { word: true }],
@@ -63,6 +65,7 @@ export function actions(page) {
     ["second", ["Shift+V"], "Second-best tree", () => page.toggleSecond()],
     ["table", ["Shift+E"], "Table of all columns", () => page.toggle("table")],
     ["enhanced", ["Shift+H"], "Enhanced graph", () => page.toggle("enhanced")],
+    ["rows", [], "Rows below the words", () => page.rows()],
     ["zoom-in", ["]"], "Zoom in", () => page.zoom(1.15)],
     ["zoom-out", ["["], "Zoom out", () => page.zoom(1 / 1.15)],
     ["fit", ["Shift+Z"], "Fit tree to window", () => page.fit()],

@@ -29,7 +29,7 @@ export class Canvas {
     if (!state.sentence) return;
     performance.mark("arcwise-draw");
     const view = state.view;
-    const what = picture(state.sentence, { preview: state.preview, second: state.second, enhanced: view.enhanced, guessed: (id, head) => state.guess(id, head) });
+    const what = picture(state.sentence, { preview: state.preview, second: state.second, enhanced: view.enhanced, guessed: (id, head) => state.guess(id, head), names: view.rows });
     this.drawn.draw(what, { vertical: view.vertical, zoom: view.zoom, passing: state.preview !== null || state.second });
     box.classList.toggle("second", state.second);
     box.classList.toggle("choosing", this.editor.choosing !== null);
@@ -118,7 +118,7 @@ export class Canvas {
       event.preventDefault();
       if (editor.choosing) return void (editor.choosing.row === word || state.row(word)?.kind !== "word" ? editor.rest() : editor.confirmHead(word));
       if (event.shiftKey) return void editor.select(word, { extend: true });
-      this.drag = { row: word, x: event.clientX, y: event.clientY, line: null };
+      this.drag = { row: word, x: event.clientX, y: event.clientY, line: null, column: event.target.closest("[data-column]")?.dataset.column };
       if (word !== state.selected) editor.select(word);
     } else if (arc && !editor.choosing) {
       event.preventDefault();
@@ -150,7 +150,7 @@ export class Canvas {
     this.#stop();
     if (!drag) return;
     if (drag.label) return void editor.label("", drag.label);
-    if (!drag.line) return;
+    if (!drag.line) return void (drag.column && editor.editRow(drag.column, drag.row));
     const over = this.#word(event), row = state.row(drag.row);
     if (!row) return;
     if (over && over !== drag.row && state.row(over)?.kind === "word") editor.setHead(row, over);

@@ -2,7 +2,8 @@
 
 import { say, tell, percent } from "./dom.js";
 import { decide, decideHead, depsOf, labelDecided, setField, undecide } from "./edits.js";
-import { arcOf, spoken, suggestedTag } from "./picture.js";
+import { arcOf, spoken } from "./picture.js";
+import { ROWS, rowEdit, suggestedTag, valueOf } from "./rows.js";
 import { completions, inventory, labelWeights } from "./completion.js";
 import { ask, pick } from "./popups.js";
 
@@ -296,31 +297,19 @@ export class Editor {
   tag(column = "upos", id = this.state.selected, typed = "") {
     const row = this.state.row(id), values = inventory(this.state.document, column);
     if (!row) return;
-    const suggested = row[column] === "_" ? this.state.thought(id)?.tags?.[column] : undefined;
+    const suggestion = suggestedTag(row, this.state.thought(id), column), suggested = suggestion?.value;
     pick({
       at: this.spot(id), title: `${column.toUpperCase()} of ${row.id} ${row.form}`, typed,
       find: (text) => completions(text, values, new Map([[row[column], text ? 0 : 1], [suggested, 2]])),
-      note: (value) => (value === row[column] ? "current" : value === suggested ? "suggested" : ""),
+      note: (value) => (value === suggested ? `suggested ${percent(suggestion.p)}` : value === row[column] ? "current" : ""),
       picked: (value) => this.field(id, column, value),
     });
-  }
-
-  /** Accept the suggested UPOS of every word: the tags that the tree shows below the words, and nothing else. */
-  acceptTags() {
-    const edits = this.state.words.flatMap((row) => {
-      const tag = suggestedTag(row, this.state.thought(row.id));
-      return tag === null ? [] : [setField(row.id, "upos", tag)];
-    });
-    if (!edits.length) return tell("No suggested UPOS in this sentence.");
-    const what = `${edits.length} suggested UPOS`;
-    this.state.edit(edits, `${what} ${edits.length === 1 ? "was" : "were"} accepted`);
-    return tell(`${what} accepted.`, "good");
   }
 
   /** Set a field of a row; `again(message)`: asks once more if the value is rejected. */
   field(id, column, value, again = (message) => this.askField(column, "", { id, value, error: message })) {
     const row = this.state.row(id), text = value.trim() === "" ? "_" : value;
-    if (!row || row[column] === text) return;
+    if (!row || (row[column] === text && !(column === "upos" && row.upos_state === "proposed"))) return;
     const edit = column === "deps" ? { kind: "set-deps", row: id, deps: depsOf(text) } : setField(id, column, text);
     this.state.edit([edit], `${column.toUpperCase()} of ${id} ${row.form} is ${text}`, { again });
   }
@@ -333,6 +322,20 @@ export class Editor {
       at: this.spot(id), title: `${column.toUpperCase()} of ${row.id} ${row.form}`, value: value ?? (row[column] === "_" ? "" : row[column]), hint, error,
       values: column === "feats" ? inventory(this.state.document, column) : null, caret: value === null ? null : value.length,
       entered: (text) => this.field(row.id, column, text, (message) => this.askField(column, hint, { id, value: text, error: message })),
+    });
+  }
+  /** Edit what stands in a row below a word. */
+  editRow(name, id = this.state.selected) {
+    const row = this.state.row(id);
+    if (!row) return;
+    if (name === "upos" || name === "xpos") return void this.tag(name, id);
+    if (name === "feats" || name === "lemma") return void this.askField(name, name === "feats" ? "Name=Value|Name=Value" : "", { id });
+    ask({
+      at: this.spot(id), title: `${ROWS[name]} of ${row.id} ${row.form}`, value: valueOf(row, name), hint: "Stored in MISC. Leave empty to remove it.",
+      entered: (text) => {
+        const edit = rowEdit(this.state.row(id), name, text);
+        if (edit.value !== this.state.row(id).misc) this.state.edit([edit], `${ROWS[name]} of ${row.id} ${row.form} is ${text.trim() || "removed"}`);
+      },
     });
   }
 }

@@ -2,12 +2,14 @@
 // Lengths are SVG units. `along` runs with the words, `up` away from them; tree.js converts both to x and y.
 
 export const WORD_SIZE = 17;
-export const SMALL_SIZE = 11;
+export const SMALL_SIZE = 12;
 export const LEVEL = 25;
 export const GAP = 18;
 export const MARGIN = 24;
 export const CORNER = 9;
-const PORT = 7;
+/** Distances along the words: between arcs at a word, and between words. */
+export const ACROSS = { port: 7, gap: GAP };
+export const DOWN = { port: 4, gap: 4 };
 
 const FONTS = "Inter, 'Segoe UI', 'Helvetica Neue', 'Noto Sans', Arial, sans-serif";
 const ruler = document.createElement("canvas").getContext("2d");
@@ -49,7 +51,7 @@ function arcLevels(arcs) {
  * Offsets from the middle of a word at which its arcs attach. From left to right: arcs to the left, shortest first; the stem from above;
  * arcs to the right, longest first. Returns for each arc [at its head, at its modifier], and for each word the offset of its stem.
  */
-function ports(count, arcs, stems) {
+function ports(count, arcs, stems, port) {
   const at = Array.from({ length: count }, () => []);
   arcs.forEach((arc, k) => {
     at[arc.head].push([arc.modifier, k, 0]);
@@ -63,7 +65,7 @@ function ports(count, arcs, stems) {
     const slots = [...left, ...(stems[word] ? [null] : []), ...right];
     slotsOf[word] = slots.length;
     slots.forEach((slot, place) => {
-      const offset = PORT * (place - (slots.length - 1) / 2);
+      const offset = port * (place - (slots.length - 1) / 2);
       if (slot === null) ofStems[word] = offset;
       else offsets[slot[1]][slot[2]] = offset;
     });
@@ -74,18 +76,18 @@ function ports(count, arcs, stems) {
 /**
  * The layout of a tree. `items`: {width, stem: width of the label of an arc from above, or null}; `arcs`: {head, modifier, label width},
  * by indices 0..n−1. `mirrored`: words run from right to left. `before`: the previous layout of the same words; words never move closer
- * together than they were, so that edits do not shift words while there is room.
+ * together than they were, so that edits do not shift words while there is room. `distances`: ACROSS or DOWN.
  */
-export function layout(items, arcs, mirrored, before = null) {
+export function layout(items, arcs, mirrored, before = null, { port, gap } = ACROSS) {
   const n = items.length;
   const levels = arcLevels(arcs);
-  const { offsets, ofStems, slotsOf } = ports(n, arcs, items.map((item) => item.stem !== null));
-  const half = items.map((item, m) => Math.max(item.width / 2, (item.stem ?? 0) / 2, PORT * (1 + slotsOf[m] / 2), before?.half[m] ?? 0));
+  const { offsets, ofStems, slotsOf } = ports(n, arcs, items.map((item) => item.stem !== null), port);
+  const half = items.map((item, m) => Math.max(item.width / 2, (item.stem ?? 0) / 2, port * (1 + slotsOf[m] / 2), before?.half[m] ?? 0));
   const endingAt = Array.from({ length: n }, () => []);
   arcs.forEach((arc, k) => endingAt[Math.max(arc.head, arc.modifier)].push(k));
   const middle = new Array(n).fill(0);
   for (let m = 0; m < n; m++) {
-    const apart = m === 0 ? MARGIN + half[0] : half[m - 1] + GAP + half[m];
+    const apart = m === 0 ? MARGIN + half[0] : half[m - 1] + gap + half[m];
     middle[m] = (m === 0 ? 0 : middle[m - 1]) + Math.max(apart, before?.apart[m] ?? 0);
     for (const k of endingAt[m]) {
       const arc = arcs[k], start = Math.min(arc.head, arc.modifier);

@@ -3,6 +3,7 @@
 import { Api } from "./api.js";
 import { State } from "./state.js";
 import { Editor } from "./editor.js";
+import { Acceptance } from "./accept.js";
 import { Shape } from "./shape.js";
 import { Canvas } from "./canvas.js";
 import { WordPanel } from "./word.js";
@@ -122,12 +123,12 @@ async function start() {
   const address = new URL(location.href);
   const api = new Api(address.searchParams.get("token") ?? "", crypto.randomUUID());
   const state = new State(api), page = new Page(state), editor = new Editor(state), shape = new Shape(state, editor);
-  Object.assign(page, { editor, shape });
+  Object.assign(page, { editor, shape, acceptance: new Acceptance(state, editor) });
   page.actions = actions(page);
   page.views = {
     word: new WordPanel(box("word"), state, editor, page), // before the tree: filled first within a frame, so that positions are measured once
     canvas: new Canvas(box("tree"), state, editor, (at) => page.wordMenu(at)),
-    table: new Table(box("table"), state, editor),
+    table: new Table(box("table"), state, editor, page.acceptance),
     files: new Files(box("side-files"), state, shape),
     worklist: new Worklist(box("side-worklist"), state),
     search: new Search(box("side-search"), state),

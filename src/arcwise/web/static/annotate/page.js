@@ -7,6 +7,7 @@ import { inWords } from "./edits.js";
 import { marksOf } from "./picture.js";
 import { repairable } from "./findings.js";
 import { help, written } from "./keys.js";
+import { chooseRows } from "./rows.js";
 
 export class Page {
   constructor(state) {
@@ -129,6 +130,10 @@ export class Page {
     this.state.second = !this.state.second;
     this.state.emit("sentence");
     return say(this.state.second ? "second-best tree" : "best tree");
+  }
+
+  rows() {
+    chooseRows(document.querySelector("[data-action=rows]").getBoundingClientRect(), this.state);
   }
 
   zoom(factor) {

@@ -2,6 +2,7 @@
 
 import { percent } from "./dom.js";
 import { depsOf, labelDecided } from "./edits.js";
+import { cellsOf, suggestedTag } from "./rows.js";
 
 const CORE = new Set(["nsubj", "obj", "iobj", "dobj", "csubj", "ccomp", "xcomp", "nsubjpass", "csubjpass", "obl:arg"]);
 const FUNCTION = new Set(["det", "case", "aux", "auxpass", "cop", "mark", "cc", "punct", "clf"]);
@@ -85,16 +86,9 @@ function kindOf(head, label, crosses) {
   return FUNCTION.has(lower) || FUNCTION.has(short) ? "function" : "other";
 }
 
-/** The suggested UPOS of a word: the parser's where the file has none, or the file's where MISC marks it as a suggestion; else null. */
-export function suggestedTag(row, thought) {
-  if (row.kind !== "word" || row.upos_state === "decided") return null;
-  const tag = row.upos_state === "proposed" ? row.upos : thought?.tags?.upos;
-  return known(tag) ? tag : null;
-}
-
 /** A description for screen readers: "3 dogs, NOUN, head 4 bark, nsubj, 97 %, suggested". */
 export function spoken(row, arc, thought, formOf) {
-  const suggested = suggestedTag(row, thought), tag = suggested === null ? named(row.upos) : `${suggested} suggested`;
+  const suggested = suggestedTag(row, thought, "upos"), tag = suggested === null ? named(row.upos) : `${suggested.value} suggested`;
   const head = arc.head === null ? "no head" : arc.head === "0" ? "head 0 root" : `head ${arc.head} ${formOf(arc.head)}`;
   const p = arc.labelProbability ?? arc.probability;
   const parts = [`${row.id} ${row.form}`, tag || "no UPOS", head, arc.label, p === null ? "" : percent(p), STATE_NAMES[arc.state]];
@@ -123,8 +117,10 @@ export function marksOf(sentence) {
   return marks;
 }
 
-/** Everything that the tree view draws. `preview`: {row, head, label}, not annotated; `second`: the second-best tree; `enhanced`: with DEPS. */
-export function picture(sentence, { preview = null, second = false, enhanced = false, guessed = undefined } = {}) {
+/**
+ * Everything that the tree view draws. `preview`: {row, head, label}, not annotated; `second`: the second-best tree; `enhanced`: with DEPS;
+ * `names`: the rows below the words. */
+export function picture(sentence, { preview = null, second = false, enhanced = false, guessed = undefined, names = ["upos"] } = {}) {
   const rows = sentence.rows.filter((row) => row.kind !== "multiword");
   const place = new Map(rows.map((row, k) => [row.id, k]));
   const formOf = (id) => rows[place.get(id)]?.form ?? "";
@@ -152,14 +148,13 @@ export function picture(sentence, { preview = null, second = false, enhanced = f
     arc.kind = kindOf(arc.head, arc.label, crosses.has(place.get(arc.row)));
   }
   const marks = marksOf(sentence);
-  const tagOf = (row) => suggestedTag(row, sentence.thoughts?.words?.[row.id]) ?? (known(row.upos) ? row.upos : "");
   const spokenOf = new Map(arcs.map((arc) => [arc.row, arc.spoken]));
   return {
     rtl: sentence.direction === "rtl",
     place,
     arcs,
     items: rows.map((row) => ({
-      id: row.id, form: row.form, tag: tagOf(row), tagProposed: row.upos_state !== "decided", kind: row.kind, state: row.state,
+      id: row.id, form: row.form, cells: cellsOf(row, sentence.thoughts?.words?.[row.id], names), kind: row.kind, state: row.state,
       marks: marks.get(row.id) ?? [],
       spoken: [spokenOf.get(row.id) ?? `${row.id} ${row.form}, empty node`, ...(marks.get(row.id) ?? []).map((m) => `${m.name}: ${m.told}`)].join(", "),
     })),

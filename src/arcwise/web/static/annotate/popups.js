@@ -159,6 +159,16 @@ export function ask({ at, title, value = "", hint = "", error = "", entered, cho
   else input.setSelectionRange(caret, caret);
 }
 
+/** A popup of any content: `build(close)` returns its children. Escape closes it. */
+export function panel(at, title, build) {
+  const box = popup(at, { class: "panel", role: "dialog", "aria-label": title }, null, el("h3", {}, title), ...[build(() => closePopup())].flat(Infinity));
+  box.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") closePopup();
+    event.stopPropagation();
+  });
+  box.querySelector("input, button")?.focus();
+}
+
 /** A menu of `entries`: {title, key, run, off}. */
 export function menu({ at, title, entries }) {
   const items = entries.map((entry) => el("button", {

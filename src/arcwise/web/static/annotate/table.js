@@ -1,15 +1,16 @@
 // The sentence as a table of all rows (words, multiword tokens, empty nodes) and columns; each field is editable in place.
 
 import { inventory } from "./completion.js";
-import { el, show, tell } from "./dom.js";
+import { button, el, percent, show, tell } from "./dom.js";
 import { latinKey, readByPosition } from "./positions.js";
+import { ROWS, suggestedTag } from "./rows.js";
 
 const COLUMNS = ["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"];
 const LATIN = ["upos", "feats", "head", "deprel"]; // columns that are written in Latin letters and digits in every language
 
 export class Table {
-  constructor(box, state, editor) {
-    Object.assign(this, { box, state, editor, at: null, editing: null });
+  constructor(box, state, editor, acceptance) {
+    Object.assign(this, { box, state, editor, acceptance, at: null, editing: null });
     for (const name of ["sentence", "view"]) state.on(name, () => this.draw());
     state.on("selection", () => this.#markRow());
     box.addEventListener("keydown", (event) => this.#key(event));
@@ -21,16 +22,26 @@ export class Table {
     box.hidden = !state.view.table || !state.sentence;
     if (box.hidden || this.editing) return;
     const focused = box.contains(document.activeElement);
-    const head = el("thead", {}, el("tr", {}, COLUMNS.map((name) => el("th", { scope: "col" }, name.toUpperCase()))));
-    const rows = state.sentence.rows.map((row) => el("tr", { class: `${row.kind} ${row.state}`, "data-id": row.id },
-      COLUMNS.map((name) => el(name === "id" ? "th" : "td", {
-        "data-column": name, dir: "auto", tabindex: "-1", scope: name === "id" ? "row" : null, "aria-label": `${row.id} ${name.toUpperCase()} ${row[name]}`,
-        class: row[name] === "_" ? "none" : null,
-      }, row[name]))));
+    const head = el("thead", {}, el("tr", {}, COLUMNS.map((name) => el("th", { scope: "col" }, name.toUpperCase(), " ", this.#acceptColumn(name)))));
+    const rows = state.sentence.rows.map((row) => el("tr", { class: `${row.kind} ${row.state}`, "data-id": row.id }, COLUMNS.map((name) => this.#field(row, name))));
     show(box, el("table", { role: "grid", "aria-label": "Table of the sentence" }, head, el("tbody", {}, rows)));
     this.#markRow();
     if (this.at && focused) this.#cell()?.focus();
     if (!box.querySelector("[tabindex='0']")) box.querySelector("td")?.setAttribute("tabindex", "0");
+  }
+
+  /** A cell; a suggestion is shown as one, with its probability. */
+  #field(row, name) {
+    const suggestion = suggestedTag(row, this.state.thought(row.id), name), value = suggestion?.value ?? row[name];
+    return el(name === "id" ? "th" : "td", {
+      "data-column": name, dir: "auto", tabindex: "-1", scope: name === "id" ? "row" : null,
+      "aria-label": `${row.id} ${name.toUpperCase()} ${value}${suggestion ? ` suggested ${percent(suggestion.p)}` : ""}`, class: suggestion ? "suggestion" : value === "_" ? "none" : null,
+    }, value, suggestion && suggestion.p !== null ? el("small", {}, ` ${percent(suggestion.p)}`) : null);
+  }
+
+  #acceptColumn(name) {
+    const count = name in ROWS ? this.acceptance.tags([name]).length : 0;
+    return count ? button(`✓ ${count}`, () => this.acceptance.column(name), { class: "accept-column", title: `Accept the ${count} suggested ${ROWS[name]} of the sentence`, "aria-label": `Accept ${count} suggested ${ROWS[name]}` }) : null;
   }
 
   #cell({ row, column } = this.at ?? {}) {
@@ -88,9 +99,10 @@ export class Table {
   edit(typed = null) {
     const cell = this.#cell();
     if (!cell || this.at.column === "id") return;
-    const before = cell.textContent;
+    const row = this.state.sentence.rows.find((candidate) => candidate.id === this.at.row), before = row[this.at.column];
+    const suggested = suggestedTag(row, this.state.thought(row.id), this.at.column)?.value; // Enter twice accepts it
     const input = el("input", { type: "text", dir: "auto", spellcheck: "false", autocomplete: "off", "aria-label": cell.getAttribute("aria-label") });
-    input.value = typed ?? (before === "_" ? "" : before);
+    input.value = typed ?? suggested ?? (before === "_" ? "" : before);
     this.editing = { ...this.at, before };
     if (LATIN.includes(this.at.column)) readByPosition(input, () => inventory(this.state.document, this.editing?.column));
     const finish = (keep) => {
@@ -99,7 +111,7 @@ export class Table {
       const value = input.value.trim() || "_";
       cell.textContent = before;
       cell.focus();
-      if (keep && value !== before) this.#enter(value);
+      if (keep === "blur" ? value !== before && value !== suggested : keep && (value !== before || value === suggested)) this.#enter(value); // leaving the cell accepts no suggestion
       else this.draw();
     };
     input.addEventListener("keydown", (event) => {
@@ -109,7 +121,7 @@ export class Table {
       finish(event.key !== "Escape");
       if (event.key === "Tab") this.#key(new KeyboardEvent("keydown", { key: event.shiftKey ? "ArrowLeft" : "ArrowRight" }));
     });
-    input.addEventListener("blur", () => finish(true));
+    input.addEventListener("blur", () => finish("blur"));
     show(cell, input);
     input.focus();
     if (typed === null) input.select();

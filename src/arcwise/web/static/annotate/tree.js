@@ -1,10 +1,12 @@
 // Draws a picture (picture.js) as SVG in the style of `arcwise show --html`: words in a line, arcs above, tags below.
-// In the vertical layout words run downwards and arcs are to their right.
+// In the vertical layout each word has a line of its own, with its tags to the right of it and arcs to the right of these.
 
 import { svg, percent } from "./dom.js";
-import { CORNER, GAP, LEVEL, MARGIN, SMALL_SIZE, WORD_SIZE, layout, textWidth } from "./layout.js";
+import { ACROSS, CORNER, DOWN, GAP, LEVEL, MARGIN, SMALL_SIZE, WORD_SIZE, layout, textWidth } from "./layout.js";
 
 const ROW = SMALL_SIZE + 5;
+const LINE = 22; // height of a word in the vertical layout
+const BETWEEN = 14; // between the columns of the vertical layout
 
 /** The probability shown beside a label, if it is below 95 %. */
 function probabilityText(arc) {
@@ -36,15 +38,18 @@ class Paper {
   }
 
   text(attributes, along, up, text) {
-    const [x, y] = this.at(along, up);
-    return svg("text", { ...attributes, x: x.toFixed(1), y: y.toFixed(1), "dominant-baseline": "central" }, text);
+    return textAt(attributes, ...this.at(along, up), text);
   }
 
+  /** A rectangle of this width and height on the screen, around a point. */
   rect(attributes, along, up, width, height) {
     const [x, y] = this.at(along, up);
-    const [w, h] = this.vertical ? [height, width] : [width, height];
-    return svg("rect", { ...attributes, x: (x - w / 2).toFixed(1), y: (y - h / 2).toFixed(1), width: w.toFixed(1), height: h.toFixed(1) });
+    return svg("rect", { ...attributes, x: (x - width / 2).toFixed(1), y: (y - height / 2).toFixed(1), width: width.toFixed(1), height: height.toFixed(1) });
   }
+}
+
+function textAt(attributes, x, y, text) {
+  return svg("text", { ...attributes, x: x.toFixed(1), y: y.toFixed(1), "dominant-baseline": "central" }, text);
 }
 
 function linePath(paper, from, to, level, tip) {
@@ -80,29 +85,67 @@ function arcGroup(paper, arc, path, tip, labelAt, onPaper) {
   if (shown || note) {
     const weight = arc.state === "proposed" || arc.labelState === "proposed" ? 500 : 600; // as in tree.css
     const wide = textWidth(shown, SMALL_SIZE, weight) + (note ? textWidth(` ${note}`, SMALL_SIZE) : 0);
-    const seam = labelAt[0] - wide / 2 + textWidth(shown, SMALL_SIZE, weight);
+    const [x, y] = paper.at(...labelAt), seam = x - wide / 2 + textWidth(shown, SMALL_SIZE, weight);
     group.append(svg("g", { class: "name" }, paper.rect({ class: onPaper ? "paper" : "paper clear" }, ...labelAt, wide + 6, SMALL_SIZE + 4),
-      paper.text({ class: "label", "text-anchor": "end", direction: "ltr" }, seam, labelAt[1], shown),
-      note && paper.text({ class: "doubt", "text-anchor": "start", direction: "ltr" }, seam + 0.3 * SMALL_SIZE, labelAt[1], note)));
+      textAt({ class: "label", "text-anchor": "end", direction: "ltr" }, seam, y, shown),
+      note && textAt({ class: "doubt", "text-anchor": "start", direction: "ltr" }, seam + 0.3 * SMALL_SIZE, y, note)));
   }
   return group;
 }
 
-function wordGroup(paper, item, word) {
+/** Where the rows below the words stand: {lines: of each row, total, and for the vertical layout the middle of each column}. */
+function tableOf(items, vertical) {
+  const count = items[0]?.cells.length ?? 0, indices = Array.from({ length: count }, (_, k) => k);
+  const lines = indices.map((k) => (vertical ? 1 : Math.max(1, ...items.map((item) => item.cells[k].lines.length))));
+  const widest = (widths) => Math.max(0, ...widths);
+  const columns = [widest(items.map(numberWidth)), widest(items.map((item) => textWidth(item.form, WORD_SIZE, 500))),
+    ...indices.map((k) => widest(items.map((item) => cellWidth(item.cells[k], true))))];
+  const ends = [];
+  for (const width of columns) ends.push((ends.at(-1) ?? MARGIN / 2 - BETWEEN) + (width || -BETWEEN) + BETWEEN);
+  return { lines, total: lines.reduce((sum, height) => sum + height, 0), middles: ends.map((end, k) => end - columns[k] / 2), length: ends.at(-1) + BETWEEN };
+}
+
+const numberWidth = (item) => textWidth(item.id, SMALL_SIZE) + 12 * item.marks.length;
+const cellText = (cell) => cell.lines.join("|");
+
+function cellWidth(cell, vertical) {
+  const texts = vertical ? [cellText(cell)] : cell.lines, note = cell.note ? textWidth(` ${cell.note}`, SMALL_SIZE) : 0;
+  return Math.max(0, ...texts.map((text, k) => textWidth(text, SMALL_SIZE) * 1.05 + (k === texts.length - 1 ? note : 0)));
+}
+
+/** A line of a cell; `note`: its probability. */
+function cellLine(cell, text, note, x, y) {
+  const line = textAt({ class: `tag ${cell.name}${cell.proposed ? " proposed" : ""}`, "data-column": cell.name }, x, y, text);
+  if (note) line.append(svg("tspan", { class: "doubt" }, ` ${note}`));
+  return line;
+}
+
+function wordGroup(paper, item, word, table) {
   const group = svg("g", {
     class: `word ${item.kind} ${item.state}`, id: `word-${item.id}`, "data-row": item.id, role: "option", "aria-selected": "false", "aria-label": item.spoken,
   }, svg("title", {}, item.spoken));
-  const wide = Math.max(2 * word.half, 20) + GAP - 8;
-  group.append(paper.rect({ class: "place", rx: 7 }, word.middle, -(WORD_SIZE / 2 + 2 * ROW) / 2 - 7, wide, WORD_SIZE + 2 * ROW + 6));
-  group.append(paper.text({ class: "form" }, word.middle, -14, item.form));
-  if (item.tag) group.append(paper.text({ class: item.tagProposed ? "tag proposed" : "tag" }, word.middle, -14 - ROW - 3, item.tag));
-  const marks = item.marks.map((mark) => mark.sign).filter((sign, k, all) => all.indexOf(sign) === k);
-  const number = paper.text({ class: "number", direction: "ltr" }, word.middle, -14 - 2 * ROW, item.id);
-  for (const sign of marks) {
-    const name = item.marks.find((mark) => mark.sign === sign).name;
-    number.append(svg("tspan", { class: `mark ${name}`, [paper.vertical ? "dy" : "dx"]: "4" }, sign));
+  const number = (x, y) => {
+    const text = textAt({ class: "number", direction: "ltr" }, x, y, item.id);
+    for (const [k, mark] of item.marks.entries()) {
+      if (item.marks.findIndex((other) => other.sign === mark.sign) === k) text.append(svg("tspan", { class: `mark ${mark.name}`, dx: "4" }, mark.sign));
+    }
+    return text;
+  };
+  if (paper.vertical) {
+    const start = paper.below - table.length, [, y] = paper.at(word.middle, 0), at = (k) => start + table.middles[k];
+    group.append(svg("rect", { class: "place", rx: 5, x: start, y: (y - LINE / 2).toFixed(1), width: table.length - 4, height: LINE }), number(at(0), y), textAt({ class: "form" }, at(1), y, item.form),
+      ...item.cells.flatMap((cell, k) => (cell.lines.length ? [cellLine(cell, cellText(cell), cell.note, at(k + 2), y)] : [])));
+    return group;
   }
-  group.append(number);
+  const wide = Math.max(2 * word.half, 20) + GAP - 8, depth = (table.total + 1) * ROW, [x, floor] = paper.at(word.middle, 0);
+  group.append(paper.rect({ class: "place", rx: 7 }, word.middle, -(WORD_SIZE / 2 + depth) / 2 - 7, wide, WORD_SIZE + depth + 6));
+  group.append(textAt({ class: "form" }, x, floor + 14, item.form));
+  let y = floor + 17;
+  item.cells.forEach((cell, k) => {
+    cell.lines.forEach((text, line) => group.append(cellLine(cell, text, line === cell.lines.length - 1 ? cell.note : "", x, y + (line + 1) * ROW)));
+    y += table.lines[k] * ROW;
+  });
+  group.append(number(x, floor + 14 + depth));
   return group;
 }
 
@@ -116,23 +159,24 @@ function tokenGroup(paper, token, places, place, depth) {
   const d = `M${p(left, -depth)}L${p(left, -depth - 3)}Q${p(left, -depth - 6)} ${p(left + 3, -depth - 6)}`
     + `L${p(right - 3, -depth - 6)}Q${p(right, -depth - 6)} ${p(right, -depth - 3)}L${p(right, -depth)}`;
   return svg("g", { class: "token", "data-token": token.id, role: "img", "aria-label": `multiword token ${token.id} ${token.form}` },
-    svg("path", { class: "brace", d }), paper.text({ class: "token-form" }, (left + right) / 2, -depth - 15, token.form));
+    svg("path", { class: "brace", d }),
+    paper.text({ class: "token-form" }, (left + right) / 2, -depth - (paper.vertical ? 10 + textWidth(token.form, SMALL_SIZE) / 2 : 15), token.form));
 }
 
 /** Arcs of the enhanced graph, below the words. */
-function enhancedGroups(paper, graph, place, places, depth) {
+function enhancedGroups(paper, graph, place, places, depth, step) {
   const between = graph.filter((arc) => arc.head !== "0" && arc.head !== arc.row);
   const graphLayout = layout(places.words.map((word) => ({ width: 2 * word.half, stem: null })),
     between.map((arc) => ({ head: place.get(arc.head), modifier: place.get(arc.row), width: 0 })), false);
   const groups = between.map((arc, k) => {
     const head = places.words[place.get(arc.head)].middle, modifier = places.words[place.get(arc.row)].middle;
     const shift = (at) => at + (modifier > head ? 3 : -3) * (at === head ? 1 : -1);
-    const level = -depth - 18 * graphLayout.arcs[k].level - 4;
+    const level = -depth - step * graphLayout.arcs[k].level - 4;
     const path = linePath(paper, shift(head), shift(modifier), level, { from: -depth, to: -depth - 5 });
     const group = svg("g", { class: `deps ${arc.extra ? "extra" : ""}`, role: "img", "aria-label": `enhanced: ${arc.row} from ${arc.head}, ${arc.label}` },
       svg("title", {}, `${arc.row} ← ${arc.head} ${arc.label}`), svg("path", { class: "line", d: path }),
       svg("path", { class: "tip", d: tipPath(paper, shift(modifier), -depth, -1) }));
-    const middle = (head + modifier) / 2, wide = textWidth(arc.label, SMALL_SIZE - 1) + 4;
+    const middle = (head + modifier) / 2, wide = textWidth(arc.label, SMALL_SIZE) + 4;
     group.append(paper.rect({ class: "paper" }, middle, level, wide, SMALL_SIZE + 1), paper.text({ class: "label" }, middle, level, arc.label));
     return group;
   });
@@ -140,11 +184,11 @@ function enhancedGroups(paper, graph, place, places, depth) {
 }
 
 /** The height of the enhanced graph below the words. */
-function depthOf(graph, place) {
+function depthOf(graph, place, step) {
   const between = graph.filter((arc) => arc.head !== "0" && arc.head !== arc.row);
   const graphLayout = layout(place.size ? Array.from(place.keys(), () => ({ width: 0, stem: null })) : [],
     between.map((arc) => ({ head: place.get(arc.head), modifier: place.get(arc.row), width: 0 })), false);
-  return between.length ? 18 * graphLayout.levels + 22 : 0;
+  return between.length ? step * graphLayout.levels + 22 : 0;
 }
 
 /**
@@ -156,23 +200,29 @@ function plan(picture, vertical, before) {
   const between = picture.arcs.filter((arc) => arc.head !== null && arc.head !== "0");
   const above = picture.arcs.filter((arc) => arc.head === null || arc.head === "0");
   const stems = new Map(above.map((arc) => [arc.row, arc]));
+  const table = tableOf(items, vertical);
   const places = layout(
     items.map((item) => ({
-      width: Math.max(textWidth(item.form, WORD_SIZE, 500), textWidth(item.tag, SMALL_SIZE) * 1.05, textWidth(item.id, SMALL_SIZE) + 12 * item.marks.length),
-      stem: stems.has(item.id) ? Math.max(labelWidth(stems.get(item.id)), 8) : null,
+      width: vertical ? LINE : Math.max(textWidth(item.form, WORD_SIZE, 500), numberWidth(item), ...item.cells.map((cell) => cellWidth(cell, false))),
+      stem: !stems.has(item.id) ? null : vertical ? LINE : Math.max(labelWidth(stems.get(item.id)), 8),
     })),
-    between.map((arc) => ({ head: place.get(arc.head), modifier: place.get(arc.row), width: labelWidth(arc) })),
+    between.map((arc) => ({ head: place.get(arc.head), modifier: place.get(arc.row), width: vertical ? 0 : labelWidth(arc) })),
     picture.rtl && !vertical,
     before,
+    vertical ? DOWN : ACROSS,
   );
-  const level = Math.max(16, Math.min(LEVEL, 330 / Math.max(1, places.levels)));
+  const widest = Math.max(0, ...picture.arcs.map(labelWidth));
+  const level = vertical ? Math.max(30, Math.min(widest + 8, 800 / Math.max(1, places.levels))) : Math.max(16, Math.min(LEVEL, 330 / Math.max(1, places.levels)));
   const top = level * (places.levels + 1) + 4;
-  const tokenDepth = 14 + 2 * ROW + 12, depsDepth = tokenDepth + (picture.tokens.length ? 28 : 4);
-  const below = depsDepth + depthOf(picture.enhanced, place) + MARGIN / 2;
-  const paper = new Paper(places, top + MARGIN, below, vertical);
+  const step = vertical ? Math.max(18, ...picture.enhanced.map((arc) => textWidth(arc.label, SMALL_SIZE) + 6)) : 18;
+  const tokenDepth = vertical ? table.length + 6 : 14 + (table.total + 1) * ROW + 12;
+  const tokenRoom = vertical ? 20 + Math.max(0, ...picture.tokens.map((token) => textWidth(token.form, SMALL_SIZE))) : 28;
+  const depsDepth = tokenDepth + (picture.tokens.length ? tokenRoom : 4);
+  const below = depsDepth + depthOf(picture.enhanced, place, step) + MARGIN / 2;
+  const paper = new Paper(places, top + MARGIN + (vertical ? widest / 2 : 0), below, vertical);
   const parts = [], long = [];
   const part = (layer, key, sign, make) => parts.push({ layer, key: `${layer} ${key}`, sign: JSON.stringify(sign), make });
-  items.forEach((item, k) => part("words", item.id, [item, places.words[k], paper.floor, vertical], () => wordGroup(paper, item, places.words[k])));
+  items.forEach((item, k) => part("words", item.id, [item, places.words[k], paper.floor, paper.below, vertical ? table : table.lines], () => wordGroup(paper, item, places.words[k], table)));
   const drawArc = (arc, path, tip, at, onPaper) => part("arcs", arc.row, [path, at, arc.kind, arc.state, arc.labelState, arc.differs, arc.spoken, probabilityText(arc), paleness(arc)],
     () => arcGroup(paper, arc, path, tip, at, onPaper));
   for (const arc of above) {
@@ -188,10 +238,10 @@ function plan(picture, vertical, before) {
   }
   for (const token of picture.tokens) {
     const ends = [token.first, token.last].map((id) => places.words[place.get(id)]);
-    part("tokens", token.id, [token, ends, paper.floor, vertical], () => tokenGroup(paper, token, places, place, tokenDepth - 6));
+    part("tokens", token.id, [token, ends, paper.floor, paper.below, vertical], () => tokenGroup(paper, token, places, place, tokenDepth - 6));
   }
   if (picture.enhanced.length) {
-    part("deps", "all", [picture.enhanced, places.words, paper.floor, vertical], () => svg("g", {}, enhancedGroups(paper, picture.enhanced, place, places, depsDepth)));
+    part("deps", "all", [picture.enhanced, places.words, paper.floor, paper.below, vertical], () => svg("g", {}, enhancedGroups(paper, picture.enhanced, place, places, depsDepth, step)));
   }
   const spots = new Map(items.map((item, k) => [item.id, paper.at(places.words[k].middle, 0)]));
   return { parts, places, long, spots, width: paper.width, height: paper.height, floor: paper.floor };
@@ -225,7 +275,7 @@ export class Drawing {
 
   /** `passing`: a temporary drawing (a preview), after which words may move back. */
   draw(picture, { vertical = false, zoom = 1, passing = false } = {}) {
-    const words = JSON.stringify([vertical, picture.rtl, picture.items.map((item) => [item.id, item.form])]);
+    const words = JSON.stringify([vertical, picture.rtl, picture.items.map((item) => [item.id, item.form, item.cells.map((cell) => cell.name)])]);
     const { parts, places, ...drawn } = plan(picture, vertical, this.stood.words === words ? this.stood.places : null);
     if (!passing) this.stood = { words, places };
     Object.assign(this, drawn);

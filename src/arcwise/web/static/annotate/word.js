@@ -4,15 +4,16 @@ import { button, el, percent, show } from "./dom.js";
 import { focusTree } from "./popups.js";
 import { depsOf, inWords, labelDecided, setField } from "./edits.js";
 import { STATE_NAMES, findingsOf, noteRow } from "./picture.js";
+import { ROWS, TAG_COLUMNS } from "./rows.js";
 
 const MOST = 3; // findings shown at once
 const SOON = 60; // milliseconds to wait for an answer before drawing without it
-const FIELDS = ["lemma", "upos", "xpos", "feats", "misc"];
+const FIELDS = ["upos", "xpos", "feats", "lemma", "misc"];
 
 export class WordPanel {
   constructor(box, state, editor, page) {
     Object.assign(this, { box, state, editor, page, planned: false, soon: null });
-    for (const name of ["sentence", "selection", "reconsidered"]) state.on(name, () => this.#later());
+    for (const name of ["sentence", "selection", "reconsidered", "view"]) state.on(name, () => this.#later());
     box.addEventListener("click", (event) => event.target.closest("button") && focusTree()); // the button is about to be redrawn
   }
 
@@ -51,17 +52,37 @@ export class WordPanel {
     const second = thoughts?.second_best;
     return el("p", { class: "line soft", title: `Annotated: ${this.state.doneMeans}` }, parts.join(" · "),
       this.state.second ? el("strong", {}, second ? ` · second-best tree, ${percent(second.probability)}` : " · no second-best tree") : null,
-      thoughts?.note ? el("span", { class: "why" }, ` · ${thoughts.note}`) : null);
+      this.#hidden(), thoughts?.note ? el("span", { class: "why" }, ` · ${thoughts.note}`) : null);
   }
 
   #word(row) {
-    const fields = FIELDS.filter((name) => row[name] !== "_").map((name) => el("span", { class: "field" }, el("small", {}, name.toUpperCase()), " ", el("bdi", {}, row[name])));
+    const suggestions = this.page.acceptance.tags(TAG_COLUMNS, [row]);
+    const fields = FIELDS.map((name) => this.#field(row, name, suggestions.find((entry) => entry.column === name)));
     return el("div", { class: "line word-line" },
       el("strong", { class: "which" }, `${row.id} `, el("bdi", {}, row.form)), this.#state(row), fields,
       row.kind === "word" ? el("span", { class: "word-buttons" },
         button("Choose head", () => this.editor.chooseHead(), { title: "Choose the head (Space)" }),
         button("Label", () => this.editor.label(""), { title: "Choose the label (type its first letters)" }),
-        button("UPOS", () => this.editor.tag("upos"), { title: "Tag (Shift T)" })) : null);
+        button("UPOS", () => this.editor.tag("upos"), { title: "Tag (Shift T)" }),
+        suggestions.length > 1 ? button("Accept tags", () => this.page.acceptance.word(), { title: `Accept ${suggestions.map((entry) => `${ROWS[entry.column]} ${entry.value}`).join(", ")} (Alt Enter)` }) : null) : null);
+  }
+
+  /** A field of the word: a click edits it, or accepts it if it is a suggestion. */
+  #field(row, name, suggestion) {
+    if (suggestion) {
+      return el("button", { type: "button", class: "field suggested", "data-field": name, title: "Accept this suggestion", onclick: () => this.page.acceptance.accept([suggestion]) },
+        el("small", {}, name.toUpperCase()), " ", el("bdi", {}, suggestion.value), suggestion.p === null ? "" : el("small", {}, ` ${percent(suggestion.p)}`));
+    }
+    if (row[name] === "_") return null;
+    return el("button", { type: "button", class: "field plain", "data-field": name, title: `Edit ${name.toUpperCase()}`, onclick: () => (name === "misc" ? this.editor.askField("misc", "Name=Value|Name=Value") : this.editor.editRow(name)) },
+      el("small", {}, name.toUpperCase()), " ", el("bdi", {}, row[name]));
+  }
+
+  /** Suggestions that are not on the screen: a click shows their row. */
+  #hidden() {
+    const { state, page } = this, counts = TAG_COLUMNS.filter((column) => !page.acceptance.shown.includes(column)).map((column) => [column, page.acceptance.tags([column]).length]).filter(([, count]) => count);
+    if (!counts.length) return null;
+    return el("span", {}, " · suggested, not shown: ", counts.map(([column, count], k) => [k ? ", " : "", button(`${count} ${ROWS[column]}`, () => state.look({ rows: Object.keys(ROWS).filter((row) => row === column || state.view.rows.includes(row)) }), { class: "link", title: `Show ${ROWS[column]} below the words` })]));
   }
 
   /** What a word still lacks; "annotated" only if it lacks nothing. */
