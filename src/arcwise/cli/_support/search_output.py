@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -29,6 +29,7 @@ from arcwise.treebanks.search import (
 from arcwise.trees.draw import cell_width, printable
 
 if TYPE_CHECKING:
+    from arcwise.treebanks.edits import Edit
     from arcwise.treebanks.search.query import TableColumn, TableCondition
 
 _BATCH = 1 << 24  # bytes of a file searched at a time
@@ -234,20 +235,39 @@ def print_preview(edit: MassEdit, file: str) -> None:
                 sentence = part.treebank[plan.sentence]
                 echo(f"{part.place(plan.sentence)}: {printable(sentence.text)}")
                 _print_plan(sentence, plan)
-    summary = f"{_counted(fields, 'field')} of {_counted(sentences, 'sentence')} would change"
+    what = "field" if edit.word_change is None else "hit"
+    summary = f"{_counted(fields, what)} of {_counted(sentences, 'sentence')} would change"
     echo(summary + (f", {_counted(skipped, 'hit')} would be skipped" if skipped else ""))
 
 
 def _print_plan(sentence: Sentence, plan: Plan) -> None:
-    from arcwise.treebanks import column_number
-
     rows = {row[0]: row for row in sentence.rows}
     for edit in plan.edits:
-        row = rows[edit.row]
-        old = printable(row[column_number(edit.column)])
-        echo(f"  {edit.row} {printable(row[1])}  {edit.column}: {old} → {printable(edit.value)}")
+        echo(f"  {_edit_line(edit, rows)}")
     for refused in plan.refused:
         echo(f"  skipped: {refused.reason}")
+
+
+def _edit_line(edit: Edit, rows: Mapping[str, Sequence[str]]) -> str:
+    """What an edit changes: the row and its form, old and new values."""
+    from arcwise.treebanks import column_number
+    from arcwise.treebanks.edits import JoinWords, MakeMultiword, SetField, SplitWord
+
+    def named(row: str) -> str:
+        return f"{row} {printable(rows[row][1])}"
+
+    match edit:
+        case SetField():
+            old = printable(rows[edit.row][column_number(edit.column)])
+            return f"{named(edit.row)}  {edit.column}: {old} → {printable(edit.value)}"
+        case SplitWord():
+            return f"{named(edit.row)}  split into {', '.join(map(printable, edit.forms))}"
+        case JoinWords():
+            return f"{named(edit.first)} to {named(edit.last)}  joined"
+        case MakeMultiword():
+            return f"{named(edit.first)} to {named(edit.last)}  become a multiword token"
+        case _:
+            return edit.kind
 
 
 def write_edited(edit: MassEdit, file: str, output: str) -> None:
@@ -265,4 +285,5 @@ def write_edited(edit: MassEdit, file: str, output: str) -> None:
         echo(f"skipped: {line}", err=True)
     if len(skipped) > _MAX_SKIPPED:
         echo(f"skipped: {len(skipped) - _MAX_SKIPPED:,} more (--preview shows all)", err=True)
-    echo(f"{_counted(fields, 'field')} of {_counted(sentences, 'sentence')} changed", err=True)
+    what = "field" if edit.word_change is None else "hit"
+    echo(f"{_counted(fields, what)} of {_counted(sentences, 'sentence')} changed", err=True)

@@ -9,7 +9,8 @@ from itertools import groupby
 
 import numpy as np
 
-from arcwise.treebanks.edits import SetField, edited
+from arcwise.errors import InputError
+from arcwise.treebanks.edits import Edit, SetField, edited
 from arcwise.treebanks.search.query import Hit, Query
 from arcwise.treebanks.search.syntax import (
     KEYED,
@@ -21,6 +22,7 @@ from arcwise.treebanks.search.syntax import (
     check_matched,
 )
 from arcwise.treebanks.search.values import Columns, text_at
+from arcwise.treebanks.search.word_changes import WordChange, read_word_change
 from arcwise.treebanks.treebank import Treebank
 from arcwise.trees import UNKNOWN, find_cycle
 
@@ -161,13 +163,13 @@ class Plan:
     """The edits of one sentence, and the hits that are refused."""
 
     sentence: int
-    edits: list[SetField]
+    edits: Sequence[Edit]
     refused: tuple[RefusedHit, ...] = ()
 
 
 @dataclass(frozen=True)
 class MassEdit:
-    """A query and the assignments to make at each of its hits.
+    """A query and the assignments to make at each of its hits, or the change of its words.
 
     Values are read before any edit. Hits are processed in order. A hit is refused as a whole if it
     conflicts with an earlier hit of the sentence or would create a cycle; ``plan`` has the reasons.
@@ -181,17 +183,22 @@ class MassEdit:
     """
 
     query: Query
-    assignments: tuple[FieldAssignment, ...]
+    assignments: tuple[FieldAssignment, ...] = ()
+    word_change: WordChange | None = None
 
     @classmethod
     def parse(cls, query: str, changes: str) -> MassEdit:
         """Parse a query and its changes; raises ``QueryError`` with the position of a syntax error."""
         parsed = Query.parse(query)
-        return cls(parsed, parse_assignments(changes, parsed.names))
+        word_change = read_word_change(Scanner(changes, "changes"), parsed.names)
+        return cls(parsed, () if word_change else parse_assignments(changes, parsed.names), word_change)
 
     def plan(self, treebank: Treebank | Columns) -> Iterator[Plan]:
         """Yield the plan of each sentence with a hit."""
         columns = treebank if isinstance(treebank, Columns) else Columns(treebank)
+        if self.word_change is not None:
+            yield from self._plan_words(columns, self.word_change)
+            return
         nodes = self.query.columns(columns)
         for number, hits in groupby(self.query.hits(columns), key=lambda hit: hit.sentence):
             draft = _Draft(columns, nodes, number)
@@ -202,7 +209,24 @@ class MassEdit:
                     refused.append(RefusedHit(hit, reason))
             yield Plan(number, draft.edits(), tuple(refused))
 
-    def preview(self, treebank: Treebank | Columns) -> Iterator[tuple[int, list[SetField]]]:
+    def _plan_words(self, columns: Columns, change: WordChange) -> Iterator[Plan]:
+        for number, hits in groupby(self.query.hits(columns), key=lambda hit: hit.sentence):
+            block = columns.treebank[number].source_bytes
+            taken: set[str] = set()
+            edits: list[tuple[float, Edit]] = []
+            refused = []
+            for hit in hits:
+                try:
+                    edit = change.edit(hit, block, taken)
+                except InputError as error:
+                    refused.append(RefusedHit(hit, str(error)))
+                    continue
+                taken |= change.rows(hit)
+                edits.append((max(map(float, change.rows(hit))), edit))
+            # From the end of the sentence, so that the IDs of words before it stay what they are.
+            yield Plan(number, [edit for _, edit in sorted(edits, key=lambda e: -e[0])], tuple(refused))
+
+    def preview(self, treebank: Treebank | Columns) -> Iterator[tuple[int, Sequence[Edit]]]:
         """Yield (sentence, edits) for each sentence that would change."""
         for plan in self.plan(treebank):
             if plan.edits:
@@ -213,7 +237,7 @@ class MassEdit:
         return with_edits(treebank, dict(self.preview(treebank)))
 
 
-def with_edits(treebank: Treebank, edits: Mapping[int, Sequence[SetField]]) -> Treebank:
+def with_edits(treebank: Treebank, edits: Mapping[int, Sequence[Edit]]) -> Treebank:
     """Apply edits to some sentences; all other bytes stay unchanged."""
     blocks = [
         edited(sentence.source_bytes, edits[sentence.number])

@@ -47,7 +47,7 @@ class Hit:
 
     sentence: int
     words: dict[str, int]
-    empty_nodes: dict[str, str] = field(default_factory=dict)
+    empty_nodes: dict[str, str] = field(default_factory=dict, repr=False)
 
     def row(self, name: str) -> str:
         """The ID of a matched word or empty node.

@@ -85,7 +85,7 @@ export class Search {
       this.line.textContent = `${answer.total ?? changes.length} sentences would change; nothing has changed yet.${answer.refused?.length ? ` ${answer.refused.length} hits are skipped: ${answer.refused[0].reason ?? ""}` : ""}`;
       this.apply.disabled = !changes.length;
       this.more.hidden = true;
-      show(this.list, changes.slice(0, 200).map((change) => el("li", {}, el("button", { type: "button", class: "item", onclick: () => this.open({ sentence: change.sentence, words: { row: change.edits[0]?.row } }) },
+      show(this.list, changes.slice(0, 200).map((change) => el("li", {}, el("button", { type: "button", class: "item", onclick: () => this.open({ sentence: change.sentence, words: { row: change.edits[0]?.row ?? change.edits[0]?.first } }) },
         el("span", { class: "soft" }, `${change.sentence + 1} ${change.sent_id ?? ""}`), el("b", {}, change.edits.map(inWords).join("; ")), el("bdi", { class: "text" }, change.text ?? "")))));
     } catch (refusal) {
       this.#refused(refusal);
