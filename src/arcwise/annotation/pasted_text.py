@@ -35,12 +35,13 @@ def sentences_from_text(text: str, tokenizer: Tokenizer | None, existing: bytes)
     first = 1 + max((int(match[1]) for match in _NUMBERED_ID.finditer(existing)), default=0)
     made = []
     for number, line in enumerate(lines, first):
-        rows = simple_rows(line) if tokenizer is None else _tokenized_rows(line, tokenizer)
+        rows = simple_rows(line) if tokenizer is None else line_rows(line, tokenizer)
         made.append(f"# sent_id = s{number}\n# text = {line}\n{''.join(rows)}\n")
     return "".join(made).encode("utf-8", "surrogateescape")
 
 
-def _tokenized_rows(line: str, tokenizer: Tokenizer) -> Iterator[str]:
+def line_rows(line: str, tokenizer: Tokenizer) -> Iterator[str]:
+    """The rows of a line, which is one sentence, cut by a tokenizer."""
     from arcwise.pipeline.pretokenized import line_tokenizer
 
     rows = Treebank.from_string(line_tokenizer(tokenizer)(line, 0, 1))[0].rows

@@ -14,8 +14,9 @@ from arcwise.annotation.editable import EditableTreebank
 from arcwise.annotation.pasted_text import sentences_from_text
 from arcwise.annotation.project import AnnotationProject
 from arcwise.annotation.proposals import acceptance_edits, retraction_edits
+from arcwise.annotation.retokenizing import retokenizing_edits
 from arcwise.errors import ArcwiseError, InputError
-from arcwise.treebanks.edits import Edit, edit_from_json
+from arcwise.treebanks.edits import Edit, edit_from_json, edit_to_json
 from arcwise.web.annotate_checks import Checks
 from arcwise.web.annotate_files import ProjectFiles
 from arcwise.web.annotate_json import changed_json
@@ -191,6 +192,15 @@ class Session:
         suggestions = self.view.suggest(sentence)
         edits = acceptance_edits(sentence, suggestions, words=words, columns=columns, threshold=threshold)
         return self._edit(number, present, edits, page) if edits else self.view.sentence(number)
+
+    def tokenization(self, number: int) -> Json:
+        """The edits that cut a sentence as the tokenizer of the model does; changes nothing."""
+        tokenizer = self._suggestions.tokenizer()
+        if tokenizer is None:
+            raise InputError("there is no model with a tokenizer; train one, or start the server with one")
+        sentence, version = self.view.present(number)
+        edits = retokenizing_edits(sentence, tokenizer[1])
+        return {"tokenizer": tokenizer[0], "version": version, "edits": [edit_to_json(e) for e in edits]}
 
     def split(self, number: int, version: str | None, row: str, page: str = "") -> Json:
         """Split a sentence before a row and return its first part."""

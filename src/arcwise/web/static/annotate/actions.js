@@ -49,6 +49,7 @@ export function actions(page) {
     ["split", ["Shift+S"], "Split word (or sentence)", () => shape.splitWord(), { word: true }],
     ["join", ["Shift+J"], "Join with the next word (or sentence)", () => shape.joinWords(), { word: true }],
     ["multiword", ["Shift+M"], "Multiword token", () => shape.multiword(), { word: true }],
+    ["retokenize", [], "Tokenize the sentence again", () => shape.retokenize()],
     ["split-sentence", [], "Split sentence before this word", () => shape.splitSentence(), { word: true }],
     ["join-sentences", [], "Join sentence with the next one", () => shape.joinSentences()],
     ["remove-sentence", [], "Remove sentence", () => shape.removeSentence()],
@@ -73,6 +74,7 @@ export function actions(page) {
     ["theme", [], "Theme: dark, light or system", () => page.theme()],
     ["print", ["Ctrl+P"], "Print the sentence", () => window.print()]);
   group("Panels",
+    ["files", [], "Files of the project", () => state.document.is_project && page.side("files")],
     ["worklist", ["Shift+O"], "Worklist", () => page.side("worklist")],
     ["search", ["/"], "Search and mass edit", () => page.side("search")],
     ["checks", ["Shift+K"], "Check the whole file", () => page.side("checks")],

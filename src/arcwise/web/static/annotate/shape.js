@@ -1,6 +1,7 @@
 // Edits of the structure of a sentence: splitting and joining words and sentences, multiword tokens, empty nodes; and notes.
 
 import { button, el, tell } from "./dom.js";
+import { inWords } from "./edits.js";
 import { ask, dialog } from "./popups.js";
 
 export class Shape {
@@ -136,6 +137,23 @@ export class Shape {
       await state.open(answer.number);
       const added = answer.sentences - count, cut = !isText ? "" : answer.tokenizer ? `, tokenized by ${answer.tokenizer === "trained" ? "the model trained here" : answer.tokenizer}` : ", tokenized by simple rules (the model has no tokenizer)";
       tell(`${added} ${added === 1 ? "sentence" : "sentences"} added${cut}.`, "good");
+    } catch (refusal) {
+      tell(refusal.message, "bad");
+    }
+  }
+
+  /** Cut the sentence again with the tokenizer of the model; shows first what would change. */
+  async retokenize() {
+    const { state } = this;
+    try {
+      const { tokenizer, edits } = await state.api.get(`sentence/${state.number}/tokenization`);
+      const name = tokenizer === "trained" ? "The model trained here" : tokenizer;
+      if (!edits.length) return tell(`${name} cuts the sentence in the same way.`, "good");
+      const wanted = await dialog("Tokenize the sentence again", (close) => [
+        el("p", { class: "soft" }, `${name} would make these changes, from the end of the sentence. Words that stay keep their annotation.`),
+        el("ol", {}, edits.map((edit) => el("li", {}, inWords(edit)))),
+        el("p", { class: "buttons" }, button("Apply", () => close(true), { class: "main" }), button("Cancel", () => close()))]);
+      if (wanted) state.edit(edits, "the sentence was tokenized again");
     } catch (refusal) {
       tell(refusal.message, "bad");
     }
