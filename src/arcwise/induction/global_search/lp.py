@@ -16,6 +16,8 @@ Status = Literal["optimal", "infeasible", "unbounded", "limit", "failed"]
 """``limit``: stopped by a limit. ``failed``: the solver gave up, as on numerical trouble."""
 
 Algorithm = Literal["dual", "primal", "interior"]
+RAY_SECONDS = 10.0
+"""Seconds that the solver may look for a ray of infeasibility."""
 
 
 @dataclass(frozen=True)
@@ -234,6 +236,8 @@ class LinearProgram:
 
     def dual_ray(self) -> Vector:
         """The ray by which the solver calls the program infeasible, to be checked; empty if it has none."""
+        # Without a ray at hand HiGHS solves the program again, which has been seen never to end.
+        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + RAY_SECONDS)
         *_, exists, ray = self._solver.getDualRay()
         return np.array(ray, float) if exists else np.zeros(0)
 
