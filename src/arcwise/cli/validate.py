@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -46,6 +46,15 @@ def run(
         "folder of the first file]",
     ),
     overwrite: bool = typer.Option(False, "--overwrite", help="With --learn: replace an existing file."),
+    consistency: bool = typer.Option(
+        False,
+        "--consistency",
+        help="Instead of checking, list words that are annotated in different ways in the same context, and "
+        "forms with several lemmas.",
+    ),
+    context: int = typer.Option(
+        1, help="With --consistency: words on each side that must be the same; 0 lists the most.", min=0
+    ),
     max_errors: int = typer.Option(0, help="Stop after this many errors; 0 shows all."),
     single_root: bool = typer.Option(
         False,
@@ -71,11 +80,22 @@ def run(
 
     Levels 4 and 5 need the auxiliaries, features and relations of the language. --learn writes those of a
     treebank to a TOML file; delete its mistakes from that file, and validate with --level ud.
+
+    --consistency compares the treebank with itself: two words in the same context that are joined by an arc
+    in one place and by another one, or none, in another; a form with several tags in the same context; a form
+    and UPOS with several lemmas. The analyses that nearly all places disagree with come first.
     """
     if level not in LEVELS:
         raise OptionError("level", f"found {level!r}, expected one of {', '.join(LEVELS)}")
+    if consistency:
+        _check_alone("--consistency", {"--learn": learn, "--level": level != "format"})
+        from arcwise.cli._support.consistency_output import print_inconsistencies
+
+        print_inconsistencies(files, context=context, most=max_errors, as_json=json)
+        return
     if learn:
-        _check_learn_options(level, language, json=json)
+        others = {"--level": level != "format", "--language": language is not None, "--json": json}
+        _check_alone("--learn", others)
         _learn(files, learned, overwrite=overwrite)
         return
     if learned is not None or overwrite:
@@ -148,14 +168,10 @@ def _language(files: list[str], language: str | None, level: str) -> LanguageDat
     return None
 
 
-def _check_learn_options(level: str, language: str | None, *, json: bool) -> None:
-    for name, given in (
-        ("--level", level != "format"),
-        ("--language", language is not None),
-        ("--json", json),
-    ):
-        if given:
-            raise InputError(f"--learn: cannot be combined with {name}")
+def _check_alone(option: str, others: Mapping[str, bool]) -> None:
+    for name, is_given in others.items():
+        if is_given:
+            raise InputError(f"{option}: cannot be combined with {name}")
 
 
 def _learn(files: list[str], output: str | None, *, overwrite: bool) -> None:

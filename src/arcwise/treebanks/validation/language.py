@@ -103,7 +103,7 @@ class LanguageData:
     def to_toml(self, source: str = "a treebank") -> str:
         """Format as TOML, with comments on values that occur only once or twice."""
         lines = [
-            f"# Language data of {_one_line(source)}, made by `arcwise validate --learn`.",
+            f"# Language data of {_one_line(source)}, made by 'arcwise validate --learn'.",
             "# Delete what the language does not have, and add what the treebank lacks.",
             "# A list that is deleted as a whole is not checked.",
         ]
@@ -151,8 +151,8 @@ def language_file(path: PathLike) -> Path:
 def find_language(paths: Iterable[PathLike]) -> Path | None:
     """The file of language data beside the first of some treebank files; None if there is none."""
     first = next((path for path in paths if str(path) != "-"), None)
-    found = None if first is None else language_file(first)
-    return found if found is not None and path_kind(found) == "file" else None
+    beside = None if first is None else language_file(first)
+    return beside if beside is not None and path_kind(beside) == "file" else None
 
 
 def _counts(treebank: Treebank) -> Counter[tuple[str, ...]]:
@@ -239,9 +239,9 @@ def check_language(raw: RawSentence, data: LanguageData, report: Report) -> None
         if len(row.fields) != 10:
             continue
         label = row.fields[DEPREL]
-        known = data.relations
-        if row.kind == "word" and known is not None and is_label(label) and label not in known:
-            message = f"the language data do not have the relation {label!r}{_closest(label, known)}"
+        relations = data.relations
+        if row.kind == "word" and relations is not None and is_label(label) and label not in relations:
+            message = f"the language data do not have the relation {label!r}{_closest(label, relations)}"
             report.add_field("unknown-deprel", row, DEPREL, message)
         if _has_language(row.fields[MISC]):
             continue
@@ -256,16 +256,16 @@ def _check_features(row: Row, data: LanguageData, report: Report) -> None:
     for name, value in _feature_values(row.fields[FEATS]):
         values = data.values.get(name, frozenset())
         if not values:
-            rule, what = "feature-unknown", f"the feature {name}{_closest(name, data.values)}"
+            rule, missing = "feature-unknown", f"the feature {name}{_closest(name, data.values)}"
         elif value not in values:
-            rule, what = "feature-value-unknown", f"{name}={value}{_closest(value, values)}"
+            rule, missing = "feature-value-unknown", f"{name}={value}{_closest(value, values)}"
         elif name not in of_upos:
-            rule, what = "feature-upos-not-permitted", f"the feature {name} with {upos}"
+            rule, missing = "feature-upos-not-permitted", f"the feature {name} with {upos}"
         elif value not in of_upos[name]:
-            rule, what = "feature-value-upos-not-permitted", f"{name}={value} with {upos}"
+            rule, missing = "feature-value-upos-not-permitted", f"{name}={value} with {upos}"
         else:
             continue
-        report.add_field(rule, row, FEATS, f"the language data do not have {what}")
+        report.add_field(rule, row, FEATS, f"the language data do not have {missing}")
 
 
 def _check_lemmas(row: Row, data: LanguageData, report: Report) -> None:
@@ -279,6 +279,6 @@ def _check_lemmas(row: Row, data: LanguageData, report: Report) -> None:
         report.add_field("cop-lemma", row, LEMMA, f"{lemma!r} is not a copula of the language data")
 
 
-def _closest(value: str, known: Iterable[str]) -> str:
-    close = get_close_matches(value, sorted(known), 1)
+def _closest(value: str, values: Iterable[str]) -> str:
+    close = get_close_matches(value, sorted(values), 1)
     return f"; did you mean {close[0]}?" if close else ""
