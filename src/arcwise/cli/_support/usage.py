@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 
 VALUE_NAMES = {
     "FILE": "a b base beside certificate checkpoint config corpus dev file files gold html language learned "
-    "mine output pdf plot png resume rules svg theirs train",
+    "mine output pdf plot png resume rules svg theirs tikz train",
     "FOLDER": "encoder folder out",
     "MODEL": "model teacher",
     "INPUT": "inputs",
