@@ -129,6 +129,7 @@ class Prepared:
             for name, value in GIVEN[command].items()
         } | changed
         line = [command] + (["--quiet"] if command == "train" else [])
+        line += ["--learn", "--overwrite"] if "learned" in changed else []
         positions: list[str] = []
         group: Any = typer.main.get_command(app)
         for parameter in group.get_command(None, command).params:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MOST_DRAWN = 400  # words of a sentence with arcs in the terminal
 _MOST_IN_PICTURE = 2000
 
-FILES = Files(reads=("file",), writes=("svg", "png", "pdf", "html"))
+FILES = Files(reads=("file",), writes=("svg", "png", "pdf", "html", "tikz"))
 
 
 def run(
@@ -32,12 +32,17 @@ def run(
     png: str | None = typer.Option(None, help="Draw one sentence as PNG, for slides (needs cairosvg)."),
     pdf: str | None = typer.Option(None, help="Draw one sentence as PDF, for LaTeX (needs cairosvg)."),
     html: str | None = typer.Option(None, help="Write the sentences to this file as an HTML page."),
+    tikz: str | None = typer.Option(
+        None,
+        help="Write the sentences to this file for LaTeX, one tikz-dependency picture each (- for standard "
+        "output).",
+    ),
     color: bool | None = COLOR,
 ) -> None:
-    """Draw trees: in the terminal, as a picture (SVG, PNG, PDF), or as a self-contained HTML page.
+    """Draw trees: in the terminal, as a picture (SVG, PNG, PDF), for LaTeX, or as a self-contained HTML page.
 
     In the terminal each word is a line. ● marks the root, ? a word whose head is unknown; non-projective arcs
-    are magenta.
+    are magenta. A document that uses --tikz needs \\usepackage{tikz-dependency}.
     """
     from arcwise.errors import InputError
     from arcwise.visual.svg import check_picture
@@ -54,7 +59,9 @@ def run(
         _write_pictures(sentences[0][1], pictures)
     if html is not None:
         _write_html((item for _, item in selection.take(file)), html, title=file)
-    if not pictures and html is None:
+    if tikz is not None:
+        _write_tikz((item for _, item in selection.take(file)), tikz)
+    if not pictures and html is None and tikz is None:
         print_trees(selection.take(file), color=wants_color(color))
 
 
@@ -125,6 +132,15 @@ def _write_html(sentences: Iterator[Sentence], path: str, *, title: str) -> None
             _drawable(sentences, _MOST_IN_PICTURE), title="Dependency trees" if title == "-" else title
         ):
             out.write(part.encode())
+
+
+def _write_tikz(sentences: Iterator[Sentence], path: str) -> None:
+    from arcwise.treebanks import open_output
+    from arcwise.visual.tikz import tikz, tikz_comment
+
+    with open_output(path) as out:
+        for at, sentence in enumerate(_drawable(sentences, _MOST_IN_PICTURE)):
+            out.write(("\n" * (at > 0) + tikz_comment(sentence) + tikz(sentence)).encode())
 
 
 class SentenceSelection:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Literal, get_args
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import typer
 
-from arcwise.cli._support.files import Files
-from arcwise.cli._support.output import json_text, one_line
-from arcwise.errors import OptionError
+from arcwise.cli._support.files import Files, refuse_existing
+from arcwise.cli._support.output import echo, json_text, one_line
+from arcwise.errors import InputError, OptionError
 
-FILES = Files(reads=("files",))
+if TYPE_CHECKING:
+    from arcwise.treebanks.validation import LanguageData
 
-Level = Literal["format", "1", "2", "3", "ud"]
+FILES = Files(reads=("files", "language"), writes=("learned",))
+
+Level = Literal["format", "1", "2", "3", "4", "5", "ud"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 
@@ -23,7 +27,33 @@ def run(
         "format",
         help="Checks. format: whether arcwise can read the file. 1: the CoNLL-U format, like the "
         "official UD validator; 2: also trees, tags, labels, features and the text; 3: also the "
-        "language-independent guidelines of Universal Dependencies; ud: the highest level.",
+        "language-independent guidelines of Universal Dependencies; 4: also the features and relations of "
+        "the language; 5: also its auxiliaries; ud: the highest level, 3 without language data.",
+    ),
+    language: str | None = typer.Option(
+        None,
+        "--language",
+        help="Language data for levels 4, 5 and ud. [default: arcwise-language.toml in the folder of the "
+        "first file, if there is one]",
+    ),
+    learn: bool = typer.Option(
+        False, "--learn", help="Instead of checking, write the language data of the files, to be edited."
+    ),
+    learned: str | None = typer.Option(
+        None,
+        "--to",
+        help="With --learn: file to write (- for standard output). [default: arcwise-language.toml in the "
+        "folder of the first file]",
+    ),
+    overwrite: bool = typer.Option(False, "--overwrite", help="With --learn: replace an existing file."),
+    consistency: bool = typer.Option(
+        False,
+        "--consistency",
+        help="Instead of checking, list words that are annotated in different ways in the same context, and "
+        "forms with several lemmas.",
+    ),
+    context: int = typer.Option(
+        1, help="With --consistency: words on each side that must be the same; 0 lists the most.", min=0
     ),
     max_errors: int = typer.Option(0, help="Stop after this many errors; 0 shows all."),
     single_root: bool = typer.Option(
@@ -47,11 +77,32 @@ def run(
 
     With --level each line ends in the name of the rule (see docs/reference/validation.md). The exit status is
     1 if there are errors, else 0; warnings are not errors.
+
+    Levels 4 and 5 need the auxiliaries, features and relations of the language. --learn writes those of a
+    treebank to a TOML file; delete its mistakes from that file, and validate with --level ud.
+
+    --consistency compares the treebank with itself: two words in the same context that are joined by an arc
+    in one place and by another one, or none, in another; a form with several tags in the same context; a form
+    and UPOS with several lemmas. The analyses that nearly all places disagree with come first.
     """
     if level not in LEVELS:
         raise OptionError("level", f"found {level!r}, expected one of {', '.join(LEVELS)}")
+    if consistency:
+        _check_alone("--consistency", {"--learn": learn, "--level": level != "format"})
+        from arcwise.cli._support.consistency_output import print_inconsistencies
+
+        print_inconsistencies(files, context=context, most=max_errors, as_json=json)
+        return
+    if learn:
+        others = {"--level": level != "format", "--language": language is not None, "--json": json}
+        _check_alone("--learn", others)
+        _learn(files, learned, overwrite=overwrite)
+        return
+    if learned is not None or overwrite:
+        raise InputError(f"{'--to' if learned is not None else '--overwrite'}: needs --learn")
+    data = _language(files, language, level)
     shown, wrong = 0, False
-    reports = _problems(files, single_root) if level == "format" else _findings(files, level, partial)
+    reports = _problems(files, single_root) if level == "format" else _findings(files, level, partial, data)
     for text, values, warning in reports:
         if warning and not warnings:
             continue
@@ -86,9 +137,62 @@ def _problems(files: list[str], single_root: bool) -> Iterator[_Report]:
         yield str(problem), values, False
 
 
-def _findings(files: list[str], level: str, partial: bool) -> Iterator[_Report]:
+def _findings(
+    files: list[str], level: str, partial: bool, language: LanguageData | None
+) -> Iterator[_Report]:
     from arcwise.treebanks.validation import MAX_LEVEL, check_files
 
     highest = MAX_LEVEL if level == "ud" else int(level)
-    for path, finding in check_files(files, level=highest, partial=partial):
+    for path, finding in check_files(files, level=highest, partial=partial, language=language):
         yield f"{path}:{finding}", {"path": path, **finding.to_json()}, finding.warning
+
+
+def _language(files: list[str], language: str | None, level: str) -> LanguageData | None:
+    """Read the language data of the option, or those beside the treebank."""
+    from arcwise.treebanks.validation import LANGUAGE_FILE, LanguageData, find_language
+
+    if level not in ("4", "5", "ud"):
+        if language is not None:
+            raise InputError(f"--language {language}: needs --level 4, 5 or ud (found {level})")
+        return None
+    path = language or find_language(files)
+    if path is not None:
+        data = LanguageData.read(path)
+        echo(f"language data: {path}", err=True)
+        return data
+    if level != "ud":
+        raise InputError(
+            f"--level {level}: needs language data; expected {LANGUAGE_FILE} beside the first file "
+            "(arcwise validate --learn makes it) or --language FILE"
+        )
+    return None
+
+
+def _check_alone(option: str, others: Mapping[str, bool]) -> None:
+    for name, is_given in others.items():
+        if is_given:
+            raise InputError(f"{option}: cannot be combined with {name}")
+
+
+def _learn(files: list[str], output: str | None, *, overwrite: bool) -> None:
+    """Write the language data of the files, completely or not at all."""
+    from arcwise.treebanks import open_output, stream
+    from arcwise.treebanks.files import path_kind
+    from arcwise.treebanks.validation import LanguageData, language_file
+
+    if output is None and files[0] == "-":
+        raise InputError("--to: expected a file, because standard input has no folder")
+    target = output if output is not None else str(language_file(files[0]))
+    if target != "-" and path_kind(target) != "device":
+        refuse_existing([Path(target)], read=files, overwrite=overwrite)
+    data = LanguageData.of(piece for file in files for piece in stream(file))
+    if not data.counts:
+        raise InputError(f"{files[0]}: found no annotated word to learn from")
+    with open_output(target) as out:
+        out.write(data.to_toml(", ".join(Path(file).name for file in files)).encode())
+    features = {name for by_name in (data.features or {}).values() for name in by_name}
+    echo(
+        f"{target}: {len(data.relations or ())} relations, {len(features)} features, "
+        f"{len(data.auxiliaries or ())} auxiliaries; read it and delete mistakes",
+        err=True,
+    )

@@ -38,7 +38,7 @@ def test_nothing_is_wrong_with_the_sound_treebank() -> None:
 
 
 def test_every_rule_has_a_defect() -> None:
-    assert set(DEFECTS) == {name for name, rule in RULES.items() if rule.official}
+    assert set(DEFECTS) == {name for name, rule in RULES.items() if rule.official and rule.level <= 3}
 
 
 @pytest.mark.parametrize("rule", DEFECTS)

@@ -11,8 +11,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from typer.core import TyperCommand
 
 VALUE_NAMES = {
-    "FILE": "a b base beside certificate checkpoint config corpus dev file files gold html mine output pdf "
-    "plot png resume rules svg theirs train",
+    "FILE": "a b base beside certificate checkpoint config corpus dev file files gold html language learned "
+    "mine output pdf plot png resume rules svg theirs tikz train",
     "FOLDER": "encoder folder out",
     "MODEL": "model teacher",
     "INPUT": "inputs",

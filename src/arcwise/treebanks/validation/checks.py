@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from arcwise.treebanks.files import PathLike, open_input, refuse_other_encoding
@@ -18,13 +19,14 @@ from arcwise.treebanks.validation.findings import Finding, Report
 from arcwise.treebanks.validation.guidelines import check_enhanced_roots, check_relations
 from arcwise.treebanks.validation.inventory import Inventory
 from arcwise.treebanks.validation.labels import check_labels
+from arcwise.treebanks.validation.language import LanguageData, check_language
 from arcwise.treebanks.validation.lines import check_encoding, check_ids, check_lines, check_whitespace
 from arcwise.treebanks.validation.raw import RawSentence, raw_sentences
 from arcwise.treebanks.validation.surface import check_text
 from arcwise.treebanks.validation.tree import BROKEN_DEPS, check_graph, check_heads
 
-MAX_LEVEL = 3
-"""The highest level: language-independent guidelines."""
+MAX_LEVEL = 5
+"""The highest level. Levels 4 and 5 are checked only against language data (``Inventory.language``)."""
 
 
 def check_sentence(
@@ -32,7 +34,8 @@ def check_sentence(
 ) -> list[Finding]:
     r"""Find the problems of one sentence by itself; ``Inventory.of(treebank)`` improves the suggestions.
 
-    ``level``: 1 checks the format, 2 also trees and inventories, 3 also the guidelines.
+    ``level``: 1 checks the format, 2 also trees and inventories, 3 also the guidelines, 4 and 5 also the
+    language data of ``inventory.language``, if there are any.
     ``partial``: ``_`` in HEAD, DEPREL and UPOS means not annotated yet, and is no error.
 
     >>> rows = "1\tBirds\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tsing\t_\tVRB\t_\t_\t0\troot\t_\t_\n\n"
@@ -65,15 +68,20 @@ def check_treebank(
 
 
 def check_files(
-    paths: Iterable[PathLike], *, level: int = MAX_LEVEL, partial: bool = False
+    paths: Iterable[PathLike],
+    *,
+    level: int = MAX_LEVEL,
+    partial: bool = False,
+    language: LanguageData | None = None,
 ) -> Iterator[tuple[str, Finding]]:
     """Find the problems of the files of one treebank, as (path, finding); ids must be unique across files.
 
-    Files are streamed, twice: the first pass counts tags and labels.
+    Files are streamed, twice: the first pass counts tags and labels. ``language``: data for levels 4 and 5.
     """
     with contextlib.ExitStack() as stack:
         files = [(str(path), stack.enter_context(_rereadable(path))) for path in paths]
-        inventory = Inventory.of(piece for _, file in files for piece in stream(file, strict=False))
+        pieces = (piece for _, file in files for piece in stream(file, strict=False))
+        inventory = replace(Inventory.of(pieces), language=language)
         across = CrossSentenceChecks()
         for name, file in files:
             first = size = 0
@@ -129,6 +137,8 @@ def _check(raw: RawSentence, inventory: Inventory, report: Report, *, partial: b
     if tree is not None and report.level >= 3:
         check_enhanced_roots(raw, report)
         check_relations(raw, tree, inventory, report, partial=partial)
+    if inventory.language is not None and report.level >= 4:
+        check_language(raw, inventory.language, report)
 
 
 def _no_sentence() -> Finding:

@@ -50,7 +50,7 @@ class Finding:
 
     ``sentence`` is its index in the treebank, from 0. ``row`` is the ID of the row as written in the file,
     None for comments and whole sentences. ``column`` is the name of a column, or None.
-    ``level`` is 1 (format), 2 (tree and inventories) or 3 (guidelines).
+    ``level`` is 1 (format), 2 (tree and inventories), 3 (guidelines), 4 or 5 (language data).
     """
 
     rule: str

@@ -8,12 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from arcwise.treebanks.columns import Coded, column_number
 from arcwise.treebanks.rows import NATIVE_KINDS
 from arcwise.treebanks.treebank import Treebank
+
+if TYPE_CHECKING:
+    from arcwise.treebanks.validation.language import LanguageData
 
 
 def edit_distance(a: str, b: str) -> int:
@@ -94,6 +98,8 @@ class Inventory:
     arcs: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
     features: bool = False
     """Whether any word or empty node of the treebank has FEATS."""
+    language: LanguageData | None = None
+    """Data for levels 4 and 5."""
     guesses: dict[tuple[str, str, str], list[str]] = field(default_factory=dict, repr=False, compare=False)
     """Cache of ``guess_labels``."""
 

@@ -157,6 +157,17 @@ _LEVELS = {
         punct-causes-nonproj | punctuation does not make other arcs non-projective
         punct-is-nonproj | punctuation is attached projectively
     """,
+    4: """
+        feature-unknown | the language has this feature
+        feature-value-unknown | the language has this value of the feature
+        feature-upos-not-permitted | the language has the feature with this UPOS
+        feature-value-upos-not-permitted | the language has this value of the feature with this UPOS
+        unknown-deprel | the language has this relation with its subtype
+    """,
+    5: """
+        aux-lemma | a word with UPOS AUX is an auxiliary of the language
+        cop-lemma | a word with the relation cop is a copula of the language
+    """,
 }
 _ARCWISE_ONLY = {
     1: "no-sentence | a file that is not empty has at least one sentence",
