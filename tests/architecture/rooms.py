@@ -25,7 +25,8 @@ BELOW["pipeline"] = BELOW["visual"] | {"visual", "text"}
 BELOW["models"] = BELOW["pipeline"] | {"pipeline"}
 BELOW["spacy_component"] = BELOW["models"] | {"models"}
 BELOW["distributed"] = BELOW["models"] | {"models"}
-BELOW["annotation"] = BELOW["models"] | {"models"}
+BELOW["mining"] = BELOW["models"] | {"models"}
+BELOW["annotation"] = BELOW["mining"] | {"mining"}
 BELOW["web"] = BELOW["annotation"] | {"annotation", "distributed"}
 BELOW["cli"] = BELOW["web"] | {"web"}
 

@@ -24,6 +24,7 @@ GIVEN: Mapping[str, Mapping[str, str]] = {
     "stats": {"files": TREEBANK},
     "search": {"query": "upos=VERB", "files": TREEBANK, "changes": "upos=X"},
     "show": {"file": TREEBANK},
+    "mine": {"file": TREEBANK, "signals": "frames,rules"},
     "annotate": {"file": TREEBANK, "model": MODEL, "port": "0"},
     "split": {"file": TREEBANK, "folder": "parts", "parts": "a=1,b=1"},
     "diff": {"a": TREEBANK, "b": TREEBANK},
@@ -88,6 +89,7 @@ PLAIN = {
     "compress": "a name",
     "host": "an address",
     "allow_origin": "an address",
+    "signals": "names of signals",
 }
 """Parameters that take text and name no file, and what they are."""
 

@@ -25,6 +25,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "search": "Find words and trees with a query, count them, edit the matches",
         "show": "Draw trees in the terminal, as a picture or as an HTML page",
         "split": "Split a treebank into train, dev and test",
+        "mine": "Rank the annotation errors of a treebank, with reasons and proposals",
         "annotate": "Annotate a treebank in the browser, with live parser suggestions",
         "diff": "Differences between two annotators, word by word, and their agreement",
         "merge": "Merge the changes of two people to one file; also as a git merge driver",

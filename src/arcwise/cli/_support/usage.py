@@ -20,6 +20,7 @@ VALUE_NAMES = {
     "KIND": "parser",
     "NAME": "address by compress decode engine errors id_field text_field to input_format level rlt source "
     "tags target trainer unreachable update precision",
+    "NAMES": "signals",
     "SYSTEM": "system",
     "COLUMN": "feature_column",
     "COLUMNS": "columns table",

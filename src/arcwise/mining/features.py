@@ -1,0 +1,66 @@
+"""ErrorFeatures of the combiner: the signals' columns, and what kind of word and arc it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from arcwise.mining.evidence import Floats, universal
+from arcwise.mining.proposals import Proposals
+from arcwise.mining.signal import Measurement
+from arcwise.mining.words import FlatWords
+
+
+@dataclass(frozen=True)
+class ErrorFeatures:
+    """Numbers and kinds of every word."""
+
+    numbers: Mapping[str, Floats]
+    """Name → one value per word; NaN where it is unknown."""
+    kinds: Mapping[str, list[str]]
+    """Name → one category per word, comparable between treebanks."""
+
+    @classmethod
+    def of(
+        cls, words: FlatWords, measurements: Mapping[str, Measurement], proposals: Proposals
+    ) -> ErrorFeatures:
+        """The features of all words, from the measurements of the signals by name."""
+        numbers = {
+            f"{signal}.{name}": column
+            for signal, measurement in measurements.items()
+            for name, column in measurement.columns.items()
+        }
+        numbers |= {
+            "arc.length": np.log1p(np.abs(words.offset)).astype(np.float64),
+            "arc.side": np.sign(words.offset).astype(np.float64),
+            "arc.children": np.array([len(c) for c in words.children], np.float64),
+            "arc.siblings": _siblings(words),
+            "sentence.length": np.log1p(words.treebank.sentence_lengths[words.sentence]).astype(np.float64),
+            "proposal.weight": proposals.weights,
+            "proposal.same_head": (proposals.heads == words.heads).astype(np.float64),
+        }
+        labels, upos, head_upos = words.labels, words.upos, words.head_upos
+        proposed = [universal(str(label)) for label in proposals.labels]
+        moves = ["=" if same else ">" for same in proposals.heads == words.heads]
+        kinds = {
+            "label": labels,
+            "upos": upos,
+            "label_upos": [f"{a} {b}" for a, b in zip(labels, upos, strict=True)],
+            "pair": [f"{a} {b} {c}" for a, b, c in zip(upos, labels, head_upos, strict=True)],
+            "change": [f"{a} {m} {b}" for a, m, b in zip(labels, moves, proposed, strict=True)],
+        }
+        return cls(numbers, kinds)
+
+
+def _siblings(words: FlatWords) -> Floats:
+    """The number of words with the same head and label."""
+    children, labels = words.children, words.labels
+    return np.array(
+        [
+            sum(labels[c] == labels[word] for c in children[head]) if head >= 0 else 0
+            for word, head in enumerate(words.head_index.tolist())
+        ],
+        np.float64,
+    )

@@ -1,0 +1,96 @@
+"""``arcwise mine`` end to end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from arcwise.cli.main import run
+from arcwise.treebanks import Treebank
+from mining.planted import planted
+
+QUICK = ("--signals", "variation,frames,lexicon,rules")
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Path:
+    path = tmp_path / "bank.conllu"
+    planted(30)[0].write(path)
+    return path
+
+
+def test_the_first_suspects_are_printed_with_reasons(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["mine", str(bank), *QUICK]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("1. ")
+    assert any(line.startswith("   - of ") for line in lines)
+    assert sum(line[:1].isdigit() for line in lines) == 20
+
+
+@pytest.mark.parametrize("name", ["list.html", "list.tsv", "list.conllu", "list.tsv.gz"])
+def test_each_format_is_written(name: str, bank: Path, tmp_path: Path) -> None:
+    assert run(["mine", str(bank), *QUICK, "--out", str(tmp_path / name), "--most", "5"]) == 0
+    assert (tmp_path / name).stat().st_size > 100
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1\tgo\t_\n\n", "bank.conllu:1"),
+        ("1\tgo\t_\t_\t_\t_\t7\troot\t_\t_\n\n", "bank.conllu:1"),
+        ("", "found no sentence"),
+        ("1\tgo\t_\t_\t_\t_\t_\t_\t_\t_\n\n", "no head is annotated"),
+    ],
+)
+def test_bad_input_is_one_line_and_nothing_is_written(
+    text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "bank.conllu"
+    path.write_text(text)
+    assert run(["mine", str(path), "--out", str(tmp_path / "list.html")]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert message in error
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["bank.conllu"]
+
+
+def test_bad_options_are_refused_before_any_work(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["mine", str(bank), "--signals", "guess"]) == 2
+    assert "--signals: found 'guess'" in capsys.readouterr().err
+    assert run(["mine", str(bank), "--out", str(bank.with_name("list.pdf"))]) == 2
+    assert "expected a name ending in .html, .tsv or .conllu" in capsys.readouterr().err
+
+
+def test_a_review_keeps_its_answers_and_hides_what_was_acknowledged(
+    bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies = iter(["a", "?", "e", "s", "c", "q"])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(replies))
+    before = bank.read_bytes()
+    assert run(["mine", str(bank), *QUICK, "--review"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert bank.read_bytes() == before
+    verdicts = (tmp_path / "bank.conllu.verdicts").read_text()
+    assert sorted(line.split("\t")[1] for line in verdicts.splitlines()[1:]) == [
+        "acknowledged",
+        "correct",
+        "error",
+    ]
+    out = tmp_path / "list.conllu"
+    assert run(["mine", str(bank), *QUICK, "--out", str(out), "--most", "0"]) == 0
+    acknowledged = next(line for line in verdicts.splitlines() if "\tacknowledged\t" in line).split("\t")
+    assert acknowledged[2] in first
+    marked = Treebank.read(out)
+    hidden = next(s for s in marked if s.sent_id == acknowledged[2]).misc[int(acknowledged[3]) - 1]
+    assert "Suspect=" not in hidden
+    assert sum("Suspect=" in misc for misc in marked.column("misc")) == marked.word_count - 1
+
+
+def test_the_end_of_input_ends_a_review(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(prompt: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr("builtins.input", closed)
+    assert run(["mine", str(bank), *QUICK, "--review"]) == 0
+    assert not bank.with_name("bank.conllu.verdicts").exists()

@@ -1,0 +1,94 @@
+"""The combiner: boosted trees, rates of kinds, model files; and what it learns from answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arcwise.errors import ModelError
+from arcwise.learning.model_file import Packed
+from arcwise.mining import Combiner, RevisionHistory, mine
+from arcwise.mining.adaptation import Adaptation
+from arcwise.mining.boosting import BoostedTrees, binned
+from arcwise.mining.combiner import mean_log_odds
+from arcwise.mining.features import ErrorFeatures
+from mining.planted import planted
+
+
+def history(seed: int, count: int = 400) -> RevisionHistory:
+    """Words that are wrong if both numbers are high, or mostly if their kind is bad."""
+    random = np.random.default_rng(seed)
+    a, b = random.normal(size=(2, count))
+    kinds = [str(random.choice(["good", "bad"])) for _ in range(count)]
+    wrong = ((a > 0.5) & (b > 0.5)) | (np.array([k == "bad" for k in kinds]) & (random.random(count) < 0.5))
+    b[::7] = np.nan
+    return RevisionHistory(ErrorFeatures({"a": a, "b": b}, {"kind": kinds}), np.ones(count, np.bool_), wrong)
+
+
+def test_boosted_trees_learn_an_interaction() -> None:
+    random = np.random.default_rng(0)
+    values = random.normal(size=(600, 2))
+    wrong = (values[:, 0] > 0) & (values[:, 1] > 0)
+    trees = BoostedTrees.fit(values, wrong, np.ones(600), rounds=60, depth=2, penalty=1.0)
+    assert ((trees.predict(values) > 0) == wrong).mean() > 0.97
+
+
+def test_prediction_agrees_with_walking_each_tree() -> None:
+    random = np.random.default_rng(0)
+    values = random.normal(size=(80, 3))
+    values[::9, 1] = np.nan
+    trees = BoostedTrees.fit(values, values[:, 0] > 0, np.ones(80), rounds=5, depth=3, penalty=1.0)
+    codes = binned(values, trees.edges)
+    for row, predicted in zip(codes, trees.predict(values), strict=True):
+        total = trees.bias
+        for features, bins, leaves in zip(trees.features, trees.bins, trees.leaves, strict=True):
+            node = 0
+            while node < len(features):
+                node = 2 * node + (2 if row[features[node]] > bins[node] else 1)
+            total += leaves[node - len(features)]
+        assert predicted == pytest.approx(total)
+
+
+def test_a_kind_that_is_often_wrong_elsewhere_is_suspicious() -> None:
+    combiner = Combiner.train({name: history(seed) for seed, name in enumerate("xyz")})
+    features = ErrorFeatures({"a": np.zeros(2), "b": np.zeros(2)}, {"kind": ["good", "bad"]})
+    good, bad = combiner.log_odds(features)
+    assert bad > good + 1
+
+
+def test_a_saved_combiner_gives_the_same_probabilities(tmp_path: Path) -> None:
+    histories = {name: history(seed) for seed, name in enumerate("xy")}
+    combiner = Combiner.train(histories, rounds=10)
+    combiner.save(tmp_path / "combiner.arcwise")
+    features = history(9).features
+    loaded = Combiner.load(tmp_path / "combiner.arcwise")
+    assert loaded.log_odds(features) == pytest.approx(combiner.log_odds(features), abs=1e-5)
+    assert loaded.trained_on == ("x", "y")
+
+
+def test_a_damaged_combiner_is_refused() -> None:
+    with pytest.raises(ModelError, match="damaged"):
+        Combiner.unpack(Packed(Combiner.kind, Combiner.version, {}, {}))
+
+
+def test_the_mean_ignores_signals_without_an_opinion() -> None:
+    scores = [np.array([1.0, np.nan, np.nan]), np.array([3.0, 4.0, np.nan])]
+    assert mean_log_odds(scores).tolist() == [2.0, 4.0, -10.0]
+
+
+def test_answers_move_words_of_the_same_kind() -> None:
+    bank, _ = planted(40)
+    result = mine(bank, signals=["frames", "variation"])
+    adaptation = Adaptation(result)
+    words = [w for w, label in enumerate(result.words.labels) if label == "obj"]
+    asked, unseen = words[:6], words[6:]
+    higher = adaptation.log_odds(dict.fromkeys(asked, True))
+    lower = adaptation.log_odds(dict.fromkeys(asked, False))
+    assert (higher[unseen] > result.log_odds[unseen]).all()
+    assert (lower[unseen] < higher[unseen]).all()
+    amods = [w for w, label in enumerate(result.words.labels) if label == "amod"]
+    gains = higher - result.log_odds
+    assert gains[unseen].mean() > gains[amods].mean() + 0.5
+    assert adaptation.log_odds({}) is result.log_odds
