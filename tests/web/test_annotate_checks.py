@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("starlette", reason="needs starlette")
 
-from web.served import ROWS, open_session, row, serving
+from web.served import ROWS, Served, open_session, row, serving
+from web.waiting import until
 
 
 def test_errors_come_first_and_every_rule_is_counted(tmp_path: Path) -> None:
@@ -50,3 +52,22 @@ def test_conflicts_of_a_merge_are_findings(tmp_path: Path) -> None:
         answer = served.post("/api/sentence/0/edits", {"edits": found["repair"]["edits"]}).json()
         assert [f for f in answer["findings"] if f["rule"] == "merge-conflict"] == []
         assert row(answer, "2")["deprel"] == "obj"
+
+
+def test_features_and_lemmas_of_a_form_and_upos_follow_the_edits(served: Served) -> None:
+    def ready() -> Any:
+        return served.get("/api/document").json()["inventory"]["ready"]
+
+    def seen(form: str, upos: str) -> Any:
+        return served.get(f"/api/values?form={form}&upos={upos}").json()
+
+    until(ready)
+    assert seen("DOG", "NOUN") == {"features": [["Number", ["Sing"]]], "lemmas": [["dog", 1]]}
+    assert seen("dog", "VERB") == {"features": [["Tense", ["Past"]]], "lemmas": [["dog", 1]]}
+    served.set(0, "5", lemma="hound", feats="Number=Sing|Gender=Masc")
+    served.set(2, "1", form="Dog", lemma="dog")
+    assert seen("dog", "NOUN")["lemmas"] == [["dog", 1], ["hound", 1]]
+    assert seen("dog", "NOUN")["features"] == [["Number", ["Sing"]], ["Gender", ["Masc"]]]
+    served.post("/api/undo")
+    served.post("/api/undo")
+    assert seen("dog", "NOUN") == {"features": [["Number", ["Sing"]]], "lemmas": [["dog", 1]]}

@@ -82,6 +82,13 @@ class WordRequest(JsonObject):
     word: Index
 
 
+class ValuesRequest(JsonObject):
+    """Features and lemmas seen with a form and a UPOS."""
+
+    form: FileText = ""
+    upos: FileText = ""
+
+
 class VersionRequest(JsonObject):
     """A change of a sentence; ``version``: the version it applies to, None for any."""
 
@@ -213,6 +220,7 @@ class Api:
                 MassEditRequest,
                 lambda r, p: session.mass_edit(r.query, r.changes, apply=r.apply, page=p),
             ),
+            get("/api/values", ValuesRequest, lambda r, p: view.values(r.form, r.upos)),
             get("/api/validate", FindingsRequest, lambda r, p: view.validate(r.first, r.count, r.rule)),
             get("/api/train", EmptyRequest, lambda r, p: session.training()),
             post("/api/train", TrainRequest, lambda r, p: session.train(cancel=r.cancel)),

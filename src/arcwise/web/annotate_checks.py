@@ -55,6 +55,10 @@ class Counts:
         self.arcs: Counter[tuple[str, str, str]] = Counter()
         self.xpos: Counter[str] = Counter()
         self.feats: Counter[str] = Counter()
+        self.features: dict[str, Counter[str]] = {}
+        """UPOS → features (``Number=Plur``)."""
+        self.lemmas: dict[str, Counter[tuple[str, str]]] = {}
+        """Form in lower case → (UPOS, lemma)."""
 
     def add(self, treebank: Treebank, sign: int = 1) -> None:
         """Count a treebank; ``sign=-1`` subtracts it."""
@@ -62,9 +66,36 @@ class Counts:
             self.arcs[arc] += sign * count
         for tag, count in Counter(treebank.column("xpos")).items():
             self.xpos[tag] += sign * count
-        for feats, count in Counter(treebank.column("feats")).items():
+        upos = treebank.column("upos")
+        for (tag, feats), count in Counter(zip(upos, treebank.column("feats"), strict=True)).items():
+            of_tag = self.features.setdefault(tag, Counter())
             for pair in feats.split("|"):
                 self.feats[pair] += sign * count
+                of_tag[pair] += sign * count
+        words = zip(treebank.column("form"), upos, treebank.column("lemma"), strict=True)
+        for (form, tag, lemma), count in Counter(words).items():
+            if lemma != "_":
+                self.lemmas.setdefault(form.lower(), Counter())[tag, lemma] += sign * count
+
+    def seen_features(self, upos: str) -> list[tuple[str, list[str]]]:
+        """Attributes seen with a UPOS (empty: with any), each with its values, most frequent first."""
+        counter = self.features.get(upos, Counter()) if upos else self.feats
+        values: dict[str, list[str]] = {}
+        for pair, count in counter.most_common():
+            name, equals, value = pair.partition("=")
+            if count > 0 and equals:
+                values.setdefault(name, []).append(value)
+        return list(values.items())
+
+    def seen_lemmas(self, form: str, upos: str) -> list[tuple[str, int]]:
+        """Lemmas of a form with their counts: first those with the same UPOS, most frequent first."""
+        counter = self.lemmas.get(form.lower(), Counter())
+        ranked = sorted(counter.items(), key=lambda entry: (entry[0][0] != upos, -entry[1], entry[0][1]))
+        lemmas: dict[str, int] = {}
+        for (_, lemma), count in ranked:
+            if count > 0:
+                lemmas[lemma] = lemmas.get(lemma, 0) + count
+        return list(lemmas.items())
 
     def inventory(self) -> Inventory:
         """The inventory that validation takes."""
@@ -151,6 +182,14 @@ class Checks:
             for name, values in universal.items():
                 listed[name] += [value for value in sorted(values) if value not in listed[name]]
             return {**listed, "ready": self._next >= len(self._document)}
+
+    def values_json(self, form: str, upos: str) -> Json:
+        """What the file has with a form and a UPOS: features by attribute, and lemmas with their counts."""
+        with self._lock:
+            return {
+                "features": self._counts.seen_features(upos),
+                "lemmas": self._counts.seen_lemmas(form, upos),
+            }
 
     @property
     def has_tags(self) -> bool:

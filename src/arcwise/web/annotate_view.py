@@ -154,6 +154,10 @@ class View:
         edits = sum(len(plan.edits) for plan in changed)
         return {"changes": items, "total": len(changed), "edits": edits, "refused": refused[:MAX_COUNT]}
 
+    def values(self, form: str, upos: str) -> Json:
+        """Features and lemmas that the file has with a form and a UPOS."""
+        return self.checks.values_json(form, upos)
+
     def validate(self, first: int, count: int, rule: str | None = None) -> Json:
         """A page of validation findings, as of ``arcwise validate``; unannotated words are not reported."""
         findings, ready = self.checks.whole()
