@@ -71,3 +71,41 @@ def test_features_and_lemmas_of_a_form_and_upos_follow_the_edits(served: Served)
     served.post("/api/undo")
     served.post("/api/undo")
     assert seen("dog", "NOUN") == {"features": [["Number", ["Sing"]]], "lemmas": [["dog", 1]]}
+
+
+def test_a_rule_is_muted_for_the_folder_in_a_text_file(file: Path) -> None:
+    """The file has a comment and another rule, which stay."""
+    path = file.parent / "arcwise-muted-rules.txt"
+    path.write_text("# ours\nno-such-rule\n", "utf-8")
+    file.write_text(ROWS.replace("\tDET\t", "\tDTE\t"), "utf-8")
+    with serving(open_session(file)) as served:
+        found = served.get("/api/validate").json()
+        assert (found["muted"], found["errors"]) == ([], 3)
+        assert served.post("/api/mute", {"rule": "unknown-upos"}).json() == {"muted": ["unknown-upos"]}
+        assert path.read_text("utf-8") == "# ours\nno-such-rule\nunknown-upos\n"
+        found = served.get("/api/validate").json()
+        assert (found["muted"], found["errors"]) == (["unknown-upos"], 1)
+        assert "unknown-upos" not in {
+            f["rule"] for f in [*found["findings"], *served.sentence(0)["findings"]]
+        }
+        assert served.get("/api/validate?rule=unknown-upos").json()["total"] == 2  # still there to look at
+        assert served.post("/api/mute", {"rule": "nonsense"}).status == 400
+    with serving(open_session(file)) as again:
+        assert again.get("/api/validate").json()["muted"] == ["unknown-upos"]
+        again.post("/api/mute", {"rule": "unknown-upos", "muted": False})
+        assert path.read_text("utf-8") == "# ours\nno-such-rule\n"
+        assert again.get("/api/validate").json()["errors"] == 3
+
+
+def test_the_journal_says_who_made_an_edit(file: Path) -> None:
+    edit = {"edits": [{"kind": "set-field", "row": "5", "column": "head", "value": "3"}]}
+    with serving(open_session(file)) as served:
+        served.post("/api/sentence/0/edits", edit, X_Arcwise_Annotator="Zo%C3%AB")
+        served.set(0, "4", head="5")  # nobody says who
+        steps = served.get("/api/history").json()["steps"]
+        assert [step["by"] for step in steps] == [None, "Zoë"]
+        assert steps[1]["told"] == "sentence 1: set-field"
+    with serving(open_session(file)) as again:
+        assert [step["by"] for step in again.get("/api/history").json()["steps"]] == [None, "Zoë"]
+        again.post("/api/undo")
+        assert [step["by"] for step in again.get("/api/history").json()["steps"]] == ["Zoë"]

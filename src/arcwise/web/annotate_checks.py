@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from arcwise.annotation.background_job import BackgroundJob, validation_findings
 from arcwise.annotation.document import AnnotationDocument, DocumentChange
+from arcwise.annotation.muted_rules import MutedRules
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.validation import RELATIONS, UPOS_TAGS, Inventory, check_sentence
 from arcwise.web.background import Background
@@ -33,17 +34,22 @@ class FileFindings:
     rules: Sequence[Json] = ()
     """``{rule, warning, count}``, errors first; the counts are complete."""
 
-    def to_json(self, first: int, count: int, rule: str | None) -> Json:
-        """A page of the findings: of all, or of one rule."""
-        listed = [finding for finding in self.findings if rule in (None, finding["rule"])]
-        counts = [group["count"] for group in self.rules if rule in (None, group["rule"])]
-        errors = sum(group["count"] for group in self.rules if not group["warning"])
+    def to_json(self, first: int, count: int, rule: str | None, muted: Collection[str] = ()) -> Json:
+        """A page of the findings: of all rules that are not muted, or of one rule."""
+        listed = [
+            finding
+            for finding in self.findings
+            if (finding["rule"] not in muted if rule is None else finding["rule"] == rule)
+        ]
+        rules = [group for group in self.rules if group["rule"] not in muted]
+        counted = rules if rule is None else [group for group in self.rules if group["rule"] == rule]
         return {
             "findings": listed[first : first + count],
             "listed": len(listed),
-            "total": sum(counts),
-            "errors": errors,
-            "rules": list(self.rules),
+            "total": sum(group["count"] for group in counted),
+            "errors": sum(group["count"] for group in rules if not group["warning"]),
+            "rules": rules,
+            "muted": sorted(muted),
             "version": self.version,
         }
 
@@ -112,6 +118,8 @@ class Checks:
     ) -> None:
         """``checked`` is called, from any thread, with the version of the file after it was validated."""
         self._document, self._background, self._checked = document, background, checked
+        self._muted_rules = MutedRules(document.path)
+        self._muted = self._muted_rules.read()
         self._lock = threading.Lock()
         self._counts = Counts()
         self._next = 0
@@ -204,8 +212,20 @@ class Checks:
         return self._had_tags
 
     def of(self, sentence: Sentence) -> list[Json]:
-        """The findings of a sentence."""
-        return [finding.to_json() for finding in check_sentence(sentence, self._inventory, partial=True)]
+        """The findings of a sentence, without muted rules."""
+        findings = check_sentence(sentence, self._inventory, partial=True)
+        return [finding.to_json() for finding in findings if finding.rule not in self._muted]
+
+    def mute(self, rule: str, *, muted: bool) -> None:
+        """Mute a rule for the project, or report it again."""
+        self._muted_rules.set(rule, muted=muted)
+        self._muted = self._muted_rules.read()
+        self._checked(self._whole.version)
+
+    @property
+    def muted(self) -> frozenset[str]:
+        """The muted rules."""
+        return self._muted
 
     def whole(self) -> tuple[FileFindings, bool]:
         """The findings of the file, and whether they are of the current version.

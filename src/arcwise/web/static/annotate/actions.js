@@ -58,6 +58,9 @@ export function actions(page) {
     ["remove-empty", [], "Remove this empty node", () => shape.removeEmpty()],
     ["note", ["Shift+C"], "Note on the word, its arc or the sentence", () => shape.note(state.selected), { word: true }],
     ["repair", ["."], "Apply the suggested fix of a finding", () => page.repair()],
+    ["theirs", [","], "Settle a merge conflict: take theirs (. keeps mine)", () => page.theirs()],
+    ["annotator", [], "Annotator's name", () => page.annotator()],
+    ["guidelines", [], "UD guidelines for the label", () => page.guidelines(), { word: true }],
     ["undo", ["Shift+U", "Ctrl+Z"], "Undo", () => page.back("undo")],
     ["redo", ["Shift+R", "Ctrl+Y", "Ctrl+Shift+Z"], "Redo", () => page.back("redo")],
     ["save", ["Ctrl+S"], "Save to file now", () => page.save()]);
