@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("starlette", reason="needs starlette")
 
-from web.served import ROWS, open_session, row, serving
+from web.served import ROWS, Served, open_session, row, serving
+from web.waiting import until
 
 
 def test_errors_come_first_and_every_rule_is_counted(tmp_path: Path) -> None:
@@ -50,3 +52,60 @@ def test_conflicts_of_a_merge_are_findings(tmp_path: Path) -> None:
         answer = served.post("/api/sentence/0/edits", {"edits": found["repair"]["edits"]}).json()
         assert [f for f in answer["findings"] if f["rule"] == "merge-conflict"] == []
         assert row(answer, "2")["deprel"] == "obj"
+
+
+def test_features_and_lemmas_of_a_form_and_upos_follow_the_edits(served: Served) -> None:
+    def ready() -> Any:
+        return served.get("/api/document").json()["inventory"]["ready"]
+
+    def seen(form: str, upos: str) -> Any:
+        return served.get(f"/api/values?form={form}&upos={upos}").json()
+
+    until(ready)
+    assert seen("DOG", "NOUN") == {"features": [["Number", ["Sing"]]], "lemmas": [["dog", 1]]}
+    assert seen("dog", "VERB") == {"features": [["Tense", ["Past"]]], "lemmas": [["dog", 1]]}
+    served.set(0, "5", lemma="hound", feats="Number=Sing|Gender=Masc")
+    served.set(2, "1", form="Dog", lemma="dog")
+    assert seen("dog", "NOUN")["lemmas"] == [["dog", 1], ["hound", 1]]
+    assert seen("dog", "NOUN")["features"] == [["Number", ["Sing"]], ["Gender", ["Masc"]]]
+    served.post("/api/undo")
+    served.post("/api/undo")
+    assert seen("dog", "NOUN") == {"features": [["Number", ["Sing"]]], "lemmas": [["dog", 1]]}
+
+
+def test_a_rule_is_muted_for_the_folder_in_a_text_file(file: Path) -> None:
+    """The file has a comment and another rule, which stay."""
+    path = file.parent / "arcwise-muted-rules.txt"
+    path.write_text("# ours\nno-such-rule\n", "utf-8")
+    file.write_text(ROWS.replace("\tDET\t", "\tDTE\t"), "utf-8")
+    with serving(open_session(file)) as served:
+        found = served.get("/api/validate").json()
+        assert (found["muted"], found["errors"]) == ([], 3)
+        assert served.post("/api/mute", {"rule": "unknown-upos"}).json() == {"muted": ["unknown-upos"]}
+        assert path.read_text("utf-8") == "# ours\nno-such-rule\nunknown-upos\n"
+        found = served.get("/api/validate").json()
+        assert (found["muted"], found["errors"]) == (["unknown-upos"], 1)
+        assert "unknown-upos" not in {
+            f["rule"] for f in [*found["findings"], *served.sentence(0)["findings"]]
+        }
+        assert served.get("/api/validate?rule=unknown-upos").json()["total"] == 2  # still there to look at
+        assert served.post("/api/mute", {"rule": "nonsense"}).status == 400
+    with serving(open_session(file)) as again:
+        assert again.get("/api/validate").json()["muted"] == ["unknown-upos"]
+        again.post("/api/mute", {"rule": "unknown-upos", "muted": False})
+        assert path.read_text("utf-8") == "# ours\nno-such-rule\n"
+        assert again.get("/api/validate").json()["errors"] == 3
+
+
+def test_the_journal_says_who_made_an_edit(file: Path) -> None:
+    edit = {"edits": [{"kind": "set-field", "row": "5", "column": "head", "value": "3"}]}
+    with serving(open_session(file)) as served:
+        served.post("/api/sentence/0/edits", edit, X_Arcwise_Annotator="Zo%C3%AB")
+        served.set(0, "4", head="5")  # nobody says who
+        steps = served.get("/api/history").json()["steps"]
+        assert [step["by"] for step in steps] == [None, "Zoë"]
+        assert steps[1]["told"] == "sentence 1: set-field"
+    with serving(open_session(file)) as again:
+        assert [step["by"] for step in again.get("/api/history").json()["steps"]] == [None, "Zoë"]
+        again.post("/api/undo")
+        assert [step["by"] for step in again.get("/api/history").json()["steps"]] == ["Zoë"]

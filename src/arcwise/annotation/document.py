@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
+from arcwise.annotation.authorship import KEYS, signature
 from arcwise.annotation.changes import DocumentChange, PreparedEdit, Splice, Splices, difference, inverse
 from arcwise.annotation.external_changes import ExternalMerge, merged_blocks
 from arcwise.annotation.journal import History, Record, compacted, file_record, parts_of
@@ -288,6 +289,7 @@ class AnnotationDocument:
                 "parts": [part.to_json() for part in parts],
                 "told": description,
                 "time": self.clock(),
+                **signature(),
             },
             parts,
             description,
@@ -316,6 +318,12 @@ class AnnotationDocument:
             place = self._journal.append(start, record)
             self._history.follow(0, start)
         self._history.follow(place, record)
+
+    def latest_steps(self, count: int) -> list[Record]:
+        """The latest steps that are in effect, newest first: ``{told, time, by, at}``, where known."""
+        with self._guard:
+            records = [self._journal.read(place) for place in reversed(self._history.done[-count:])]
+        return [{key: record.get(key) for key in ("told", "time", *KEYS)} for record in records]
 
     @property
     def can_undo(self) -> bool:

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from arcwise.annotation.authorship import KEYS
 from arcwise.annotation.changes import Splice, Splices, inverse
 from arcwise.annotation.store import Fingerprint
 from arcwise.errors import InputError
@@ -396,7 +397,7 @@ def compacted(journal: Journal, history: History) -> list[Record]:
     mark = history.marks[-1]
     first = file_record("start", mark.file, mark.sentences)
     steps = [
-        {"kind": "do"} | {name: record[name] for name in ("parts", "told", "time") if name in record}
+        {"kind": "do", **{key: record[key] for key in ("parts", "told", "time", *KEYS) if key in record}}
         for record in (journal.read(place) for place in [*history.done, *reversed(history.undone)])
     ]
     last = file_record("saving", mark.file, mark.sentences)

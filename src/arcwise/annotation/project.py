@@ -15,6 +15,7 @@ from typing import Literal
 from arcwise.annotation.changes import DocumentChange, PreparedEdit, Splice, Splices
 from arcwise.annotation.document import AnnotationDocument, ChangedMeanwhile
 from arcwise.annotation.external_changes import ExternalMerge
+from arcwise.annotation.journal import Record
 from arcwise.annotation.store import block_digest
 from arcwise.errors import InputError
 from arcwise.treebanks import Problem, Sentence, Treebank
@@ -346,6 +347,12 @@ class AnnotationProject:
         """
         made = [(at, change) for at in files if (change := step(self._documents[at])) is not None]
         return self._joined(made)
+
+    def latest_steps(self, count: int) -> list[Record]:
+        """The latest steps of all files that are in effect, newest first."""
+        with self._guard:
+            steps = [step for document in self._documents for step in document.latest_steps(count)]
+        return sorted(steps, key=lambda step: -(step["time"] or 0))[:count]
 
     # ---- files
 

@@ -7,12 +7,14 @@ import json
 from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import unquote
 
 from pydantic import BeforeValidator, Field, model_validator
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from arcwise.annotation.authorship import annotator
 from arcwise.annotation.document import ChangedOnDisk
 from arcwise.errors import ArcwiseError
 from arcwise.schema import Flag, JsonObject, Probability, Text, check_json, refused
@@ -23,6 +25,8 @@ from arcwise.web.annotate_view import Json, NotFound
 
 PAGE_HEADER = "X-Arcwise-Page"
 """The name of a page, which events of its own edits carry."""
+ANNOTATOR_HEADER = "X-Arcwise-Annotator"
+"""The name of the annotator, percent-encoded, which the journal records with each edit."""
 
 
 def _index(value: Any) -> int:
@@ -82,6 +86,13 @@ class WordRequest(JsonObject):
     word: Index
 
 
+class ValuesRequest(JsonObject):
+    """Features and lemmas seen with a form and a UPOS."""
+
+    form: FileText = ""
+    upos: FileText = ""
+
+
 class VersionRequest(JsonObject):
     """A change of a sentence; ``version``: the version it applies to, None for any."""
 
@@ -131,6 +142,13 @@ class MassEditRequest(JsonObject):
     query: FileText
     changes: FileText
     apply: Flag = False
+
+
+class MuteRequest(JsonObject):
+    """Muting a validation rule for the project, or reporting it again."""
+
+    rule: Text
+    muted: Flag = True
 
 
 class TrainRequest(JsonObject):
@@ -221,7 +239,10 @@ class Api:
                 MassEditRequest,
                 lambda r, p: session.mass_edit(r.query, r.changes, apply=r.apply, page=p),
             ),
+            get("/api/values", ValuesRequest, lambda r, p: view.values(r.form, r.upos)),
             get("/api/validate", FindingsRequest, lambda r, p: view.validate(r.first, r.count, r.rule)),
+            post("/api/mute", MuteRequest, lambda r, p: session.mute(r.rule, muted=r.muted)),
+            get("/api/history", PartRequest, lambda r, p: view.history(r.count)),
             get("/api/train", EmptyRequest, lambda r, p: session.training()),
             post("/api/train", TrainRequest, lambda r, p: session.train(cancel=r.cancel)),
             post("/api/model", ModelRequest, lambda r, p: session.use_model(r.which)),
@@ -261,15 +282,19 @@ class Api:
     ) -> Response:
         # Cut off, because the name is sent back to every page.
         page = request.headers.get(PAGE_HEADER, "")[:64]
+        name = unquote(request.headers.get(ANNOTATOR_HEADER, ""))[:64]
+
+        def answer() -> Response:
+            # Encoded in the thread too: JSON of a large answer would block the event loop.
+            with annotator(name):
+                return json_response(handler(checked, page))
+
         loop = asyncio.get_running_loop()
         try:
             checked = check_json(kind, values, "body")
             # Background steps pause while a request is answered, so that the page does not wait for them.
             with self._session.background.foreground():
-                # Encoded in the thread too: JSON of a large answer would block the event loop.
-                return await loop.run_in_executor(
-                    self._threads, lambda: json_response(handler(checked, page))
-                )
+                return await loop.run_in_executor(self._threads, answer)
         except StaleVersion as stale:
             return json_response({"error": str(stale), "sentence": stale.present}, 409)
         except ChangedOnDisk as error:

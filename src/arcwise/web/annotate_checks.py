@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from arcwise.annotation.background_job import BackgroundJob, validation_findings
 from arcwise.annotation.document import DocumentChange
 from arcwise.annotation.editable import EditableTreebank
+from arcwise.annotation.muted_rules import MutedRules
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.validation import RELATIONS, UPOS_TAGS, Inventory, check_sentence
 from arcwise.web.background import Background
@@ -34,17 +35,22 @@ class FileFindings:
     rules: Sequence[Json] = ()
     """``{rule, warning, count}``, errors first; the counts are complete."""
 
-    def to_json(self, first: int, count: int, rule: str | None) -> Json:
-        """A page of the findings: of all, or of one rule."""
-        listed = [finding for finding in self.findings if rule in (None, finding["rule"])]
-        counts = [group["count"] for group in self.rules if rule in (None, group["rule"])]
-        errors = sum(group["count"] for group in self.rules if not group["warning"])
+    def to_json(self, first: int, count: int, rule: str | None, muted: Collection[str] = ()) -> Json:
+        """A page of the findings: of all rules that are not muted, or of one rule."""
+        listed = [
+            finding
+            for finding in self.findings
+            if (finding["rule"] not in muted if rule is None else finding["rule"] == rule)
+        ]
+        rules = [group for group in self.rules if group["rule"] not in muted]
+        counted = rules if rule is None else [group for group in self.rules if group["rule"] == rule]
         return {
             "findings": listed[first : first + count],
             "listed": len(listed),
-            "total": sum(counts),
-            "errors": errors,
-            "rules": list(self.rules),
+            "total": sum(group["count"] for group in counted),
+            "errors": sum(group["count"] for group in rules if not group["warning"]),
+            "rules": rules,
+            "muted": sorted(muted),
             "version": self.version,
         }
 
@@ -56,6 +62,10 @@ class Counts:
         self.arcs: Counter[tuple[str, str, str]] = Counter()
         self.xpos: Counter[str] = Counter()
         self.feats: Counter[str] = Counter()
+        self.features: dict[str, Counter[str]] = {}
+        """UPOS → features (``Number=Plur``)."""
+        self.lemmas: dict[str, Counter[tuple[str, str]]] = {}
+        """Form in lower case → (UPOS, lemma)."""
 
     def add(self, treebank: Treebank, sign: int = 1) -> None:
         """Count a treebank; ``sign=-1`` subtracts it."""
@@ -63,9 +73,36 @@ class Counts:
             self.arcs[arc] += sign * count
         for tag, count in Counter(treebank.column("xpos")).items():
             self.xpos[tag] += sign * count
-        for feats, count in Counter(treebank.column("feats")).items():
+        upos = treebank.column("upos")
+        for (tag, feats), count in Counter(zip(upos, treebank.column("feats"), strict=True)).items():
+            of_tag = self.features.setdefault(tag, Counter())
             for pair in feats.split("|"):
                 self.feats[pair] += sign * count
+                of_tag[pair] += sign * count
+        words = zip(treebank.column("form"), upos, treebank.column("lemma"), strict=True)
+        for (form, tag, lemma), count in Counter(words).items():
+            if lemma != "_":
+                self.lemmas.setdefault(form.lower(), Counter())[tag, lemma] += sign * count
+
+    def seen_features(self, upos: str) -> list[tuple[str, list[str]]]:
+        """Attributes seen with a UPOS (empty: with any), each with its values, most frequent first."""
+        counter = self.features.get(upos, Counter()) if upos else self.feats
+        values: dict[str, list[str]] = {}
+        for pair, count in counter.most_common():
+            name, equals, value = pair.partition("=")
+            if count > 0 and equals:
+                values.setdefault(name, []).append(value)
+        return list(values.items())
+
+    def seen_lemmas(self, form: str, upos: str) -> list[tuple[str, int]]:
+        """Lemmas of a form with their counts: first those with the same UPOS, most frequent first."""
+        counter = self.lemmas.get(form.lower(), Counter())
+        ranked = sorted(counter.items(), key=lambda entry: (entry[0][0] != upos, -entry[1], entry[0][1]))
+        lemmas: dict[str, int] = {}
+        for (_, lemma), count in ranked:
+            if count > 0:
+                lemmas[lemma] = lemmas.get(lemma, 0) + count
+        return list(lemmas.items())
 
     def inventory(self) -> Inventory:
         """The inventory that validation takes."""
@@ -82,6 +119,8 @@ class Checks:
     ) -> None:
         """``checked`` is called, from any thread, with the version of the file after it was validated."""
         self._document, self._background, self._checked = document, background, checked
+        self._muted_rules = MutedRules(document.stem)
+        self._muted = self._muted_rules.read()
         self._lock = threading.Lock()
         self._counts = Counts()
         self._next = 0
@@ -153,6 +192,14 @@ class Checks:
                 listed[name] += [value for value in sorted(values) if value not in listed[name]]
             return {**listed, "ready": self._next >= len(self._document)}
 
+    def values_json(self, form: str, upos: str) -> Json:
+        """What the file has with a form and a UPOS: features by attribute, and lemmas with their counts."""
+        with self._lock:
+            return {
+                "features": self._counts.seen_features(upos),
+                "lemmas": self._counts.seen_lemmas(form, upos),
+            }
+
     @property
     def has_tags(self) -> bool:
         """Whether some word of the file has a UPOS; a word then needs one to count as annotated."""
@@ -166,8 +213,20 @@ class Checks:
         return self._had_tags
 
     def of(self, sentence: Sentence) -> list[Json]:
-        """The findings of a sentence."""
-        return [finding.to_json() for finding in check_sentence(sentence, self._inventory, partial=True)]
+        """The findings of a sentence, without muted rules."""
+        findings = check_sentence(sentence, self._inventory, partial=True)
+        return [finding.to_json() for finding in findings if finding.rule not in self._muted]
+
+    def mute(self, rule: str, *, muted: bool) -> None:
+        """Mute a rule for the project, or report it again."""
+        self._muted_rules.set(rule, muted=muted)
+        self._muted = self._muted_rules.read()
+        self._checked(self._whole.version)
+
+    @property
+    def muted(self) -> frozenset[str]:
+        """The muted rules."""
+        return self._muted
 
     def whole(self) -> tuple[FileFindings, bool]:
         """The findings of the file, and whether they are of the current version.

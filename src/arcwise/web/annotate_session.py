@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from arcwise.parsing.parser import Parser
     from arcwise.treebanks.adjudication import Choice
 
+GUIDELINES = "https://universaldependencies.org/u/"
+"""Where the page finds the guidelines for labels (``dep/nsubj.html``) and tags (``pos/NOUN.html``)."""
 SAVED_AFTER = 2.0
 """Seconds without an edit before the file is saved."""
 WATCHED = 0.5
@@ -137,6 +139,7 @@ class Session:
             "can_redo": document.can_redo,
             "read_only": document.read_only,
             "notices": list(document.notices),
+            "guidelines": GUIDELINES,
         }
 
     def files(self) -> Json:
@@ -330,6 +333,11 @@ class Session:
             self._announce(self._document.edit_many(edits, f"{changes} where {query}"), page)
             count = sum(map(len, edits.values()))
             return {"sentences": len(edits), "edits": count, "version": self._document.version}
+
+    def mute(self, rule: str, *, muted: bool) -> Json:
+        """Mute a validation rule for the files of the folder, or report it again."""
+        self._checks.mute(rule, muted=muted)
+        return {"muted": sorted(self._checks.muted)}
 
     def adjudicate(self, number: int, choices: Sequence[Choice], page: str = "") -> Json:
         """Resolve differences of a sentence: each in favour of ``a``, ``b``, or another value."""

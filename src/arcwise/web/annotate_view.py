@@ -155,10 +155,18 @@ class View:
         edits = sum(len(plan.edits) for plan in changed)
         return {"changes": items, "total": len(changed), "edits": edits, "refused": refused[:MAX_COUNT]}
 
+    def values(self, form: str, upos: str) -> Json:
+        """Features and lemmas that the file has with a form and a UPOS."""
+        return self.checks.values_json(form, upos)
+
     def validate(self, first: int, count: int, rule: str | None = None) -> Json:
         """A page of validation findings, as of ``arcwise validate``; unannotated words are not reported."""
         findings, ready = self.checks.whole()
-        return {**findings.to_json(first, min(count, MAX_COUNT), rule), "ready": ready}
+        return {**findings.to_json(first, min(count, MAX_COUNT), rule, self.checks.muted), "ready": ready}
+
+    def history(self, count: int) -> Json:
+        """The latest edits, newest first, and who made them."""
+        return {"steps": self.document.latest_steps(min(count, MAX_COUNT))}
 
     def suspicious(self, first: int, count: int) -> Json:
         """The state of the search for suspicious annotations, and a page of its results."""

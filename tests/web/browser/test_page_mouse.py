@@ -37,7 +37,7 @@ def test_dragging_sets_the_head(open_page: OpenPage) -> None:
 def test_clicking_words_only_selects_them(open_page: OpenPage) -> None:
     tab = open_page(GARDEN)
     for row in ("2", "2", "3", "3", "2"):
-        tab.word(row).click()
+        tab.word(row).locator(".form").click()
         assert tab.selected == row
         assert tab.page.locator("#mode").is_hidden()
     tab.settled()
@@ -47,14 +47,14 @@ def test_clicking_words_only_selects_them(open_page: OpenPage) -> None:
 def test_a_head_is_chosen_by_mouse_in_a_visible_mode(open_page: OpenPage) -> None:
     tab = open_page(GARDEN)
     choose, mode = tab.page.get_by_role("button", name="Choose head"), tab.page.locator("#mode")
-    tab.word("2").click()
+    tab.word("2").locator(".form").click()
     choose.click()
     assert mode.inner_text().startswith("Choose the head of 2 old")
-    tab.word("3").click()
+    tab.word("3").locator(".form").click()
     tab.settled()
     assert mode.is_hidden()
     assert tab.row("2", "head") == "3"
-    tab.word("6").click()
+    tab.word("6").locator(".form").click()
     choose.click()
     mode.get_by_role("button", name="Make root").click()
     tab.settled()
@@ -64,7 +64,7 @@ def test_a_head_is_chosen_by_mouse_in_a_visible_mode(open_page: OpenPage) -> Non
 @pytest.mark.parametrize("leave", ["Escape", "tree", "panel", "same word", "Cancel"])
 def test_choosing_a_head_is_left_without_a_trace(open_page: OpenPage, leave: str) -> None:
     tab = open_page(GARDEN)
-    tab.word("2").click()
+    tab.word("2").locator(".form").click()
     tab.page.get_by_role("button", name="Choose head").click()
     match leave:
         case "Escape":
@@ -74,11 +74,11 @@ def test_choosing_a_head_is_left_without_a_trace(open_page: OpenPage, leave: str
         case "panel":
             tab.page.get_by_role("tab", name="Notes").click()
         case "same word":
-            tab.word("2").click()
+            tab.word("2").locator(".form").click()
         case "Cancel":
             tab.page.get_by_role("button", name="Cancel").click()
     assert tab.page.locator("#mode").is_hidden()
-    tab.word("3").click()
+    tab.word("3").locator(".form").click()
     tab.settled()
     assert tab.selected == "3"
     assert tab.row("2", "head") == "_"
@@ -116,11 +116,11 @@ def chosen(tab: Tab, row: str, name: str) -> None:
     tab.page.get_by_role("menuitem", name=name).click()
 
 
-def answered(tab: Tab, text: str) -> None:
+def answered(tab: Tab, text: str, button: str = "OK") -> None:
     """One line that the page asked for, confirmed by mouse."""
     tab.page.keyboard.press("Control+A")
     tab.type(text)
-    tab.page.get_by_role("button", name="OK", exact=True).click()
+    tab.page.get_by_role("button", name=button, exact=True).click()
     tab.settled()
 
 
@@ -137,7 +137,12 @@ def answered(tab: Tab, text: str) -> None:
 def test_fields_from_the_menu(open_page: OpenPage, entry: str, typed: str, column: str, value: str) -> None:
     tab = open_page(BIRDS)
     chosen(tab, "1", entry)
-    answered(tab, typed)
+    if column == "lemma":  # picked from a list that has what was typed
+        tab.type(typed)
+        tab.page.locator("#picks li", has_text="new").click()
+        tab.settled()
+    else:
+        answered(tab, typed, "Save" if column == "feats" else "OK")
     assert tab.row("1", column) == value
 
 
@@ -185,7 +190,7 @@ def test_every_command_by_mouse(open_page: OpenPage) -> None:
 
 def test_a_finding_is_repaired_by_mouse(open_page: OpenPage) -> None:
     tab = open_page(BIRDS.replace("0\troot", "0\tdep"))
-    tab.word("2").click()
+    tab.word("2").locator(".form").click()
     tab.page.locator("#word .finding .repair").first.click()
     tab.settled()
     assert tab.row("2", "deprel") == "root"

@@ -135,8 +135,8 @@ def test_errors_are_listed_before_warnings_and_all_are_reachable(open_page: Open
 
 def test_a_merge_conflict_is_marked_and_settled(open_page: OpenPage) -> None:
     tab = open_page(BIRDS.replace("# text", "# conflict = 3 deprel theirs=obl\n# text"))
-    tab.word("3").click()
-    assert "!" in tab.text("3")
+    tab.word("3").locator(".form").click()
+    assert "⇄" in tab.text("3")
     line = tab.page.locator("#word .finding", has_text="unresolved merge conflict; theirs: 'obl'")
     line.get_by_role("button", name="take theirs").click()
     tab.settled()

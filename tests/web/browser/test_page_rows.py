@@ -34,7 +34,7 @@ def test_a_click_on_a_tag_edits_it(open_page: OpenPage) -> None:
     tab.press("Enter")
     assert tab.row("1", "upos") == "PROPN"
     tab.word("1").locator(".tag.lemma").click()
-    tab.page.get_by_role("textbox", name="LEMMA of 1 Birds").fill("Bird")
+    tab.page.get_by_role("combobox", name="LEMMA of 1 Birds").fill("Bird")
     tab.press("Enter")
     assert tab.row("1", "lemma") == "Bird"
     tab.word("1").locator(".tag.gloss").click()

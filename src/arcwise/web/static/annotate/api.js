@@ -1,5 +1,7 @@
 // The JSON API of the server (docs/reference/annotate-api.md), and its events.
 
+import { recalled } from "./dom.js";
+
 /** A failed request: `status` is 0 if there was no answer at all; `body` is the JSON of the answer. */
 class RequestError extends Error {
   constructor(status, body) {
@@ -16,12 +18,13 @@ export class Api {
   constructor(token, page) {
     this.token = token;
     this.page = page;
+    this.annotator = recalled("arcwise-annotator"); // recorded in the journal with each edit
   }
 
   async #ask(path, options = {}) {
     let answer;
     try {
-      answer = await fetch(`/api/${path}`, { ...options, headers: { "X-Arcwise-Token": this.token, "X-Arcwise-Page": this.page, ...options.headers } });
+      answer = await fetch(`/api/${path}`, { ...options, headers: { "X-Arcwise-Token": this.token, "X-Arcwise-Page": this.page, "X-Arcwise-Annotator": encodeURIComponent(this.annotator), ...options.headers } });
     } catch {
       throw new RequestError(0, null);
     }
@@ -58,6 +61,7 @@ export class Api {
   differences(query) { return this.get("differences", query); }
   adjudicate(choice) { return this.post("adjudicate", choice); }
   validate(query) { return this.get("validate", query); }
+  mute(rule, muted) { return this.post("mute", { rule, muted }); }
   doubts(query) { return this.get("doubts", query); }
 
   /**

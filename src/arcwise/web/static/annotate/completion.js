@@ -8,6 +8,14 @@ const LABEL_BY_TAG = {
   ADJ: "amod", ADP: "case", ADV: "advmod", AUX: "aux", CCONJ: "cc", DET: "det", INTJ: "discourse", NUM: "nummod", PART: "advmod", PRON: "nsubj", PUNCT: "punct", SCONJ: "mark",
 };
 
+/** The address of the guidelines for a universal relation or tag, or for a subtype of one; null for any other. `kind`: "dep" or "pos". */
+export function guideline(document, kind, name) {
+  const base = name?.split(":")[0], universal = { dep: RELATIONS, pos: TAGS }[kind];
+  if (!document?.guidelines || !universal.includes(base)) return null;
+  const file = /^aux$/iu.test(name) ? `${name}_` : name.replace(":", "-"); // files named aux do not exist on some systems
+  return `${document.guidelines}${kind}/${encodeURIComponent(file)}.html`;
+}
+
 /** The values of a column: those of the file by frequency, those of the model, then the universal ones. */
 export function inventory(document, column) {
   const fileValues = document?.inventory?.[column] ?? [];

@@ -89,3 +89,21 @@ function hide() {
   clearTimeout(hideTimer);
   hideTimer = 0;
 }
+
+/** What this browser remembers under a name; "" for nothing. */
+export function recalled(name) {
+  try {
+    return localStorage.getItem(name) ?? "";
+  } catch {
+    return ""; // storage may be disabled
+  }
+}
+
+/** Remember a text under a name. */
+export function recall(name, text) {
+  try {
+    localStorage.setItem(name, text);
+  } catch {
+    // Storage may be disabled.
+  }
+}

@@ -5,6 +5,7 @@ import { decide, decideHead, depsOf, labelDecided, setField, undecide } from "./
 import { arcOf, spoken } from "./picture.js";
 import { ROWS, rowEdit, suggestedTag, valueOf } from "./rows.js";
 import { completions, inventory, labelWeights } from "./completion.js";
+import { editFeatures, editLemma } from "./features.js";
 import { ask, pick } from "./popups.js";
 
 export class Editor {
@@ -320,7 +321,7 @@ export class Editor {
     if (!row) return;
     ask({
       at: this.spot(id), title: `${column.toUpperCase()} of ${row.id} ${row.form}`, value: value ?? (row[column] === "_" ? "" : row[column]), hint, error,
-      values: column === "feats" ? inventory(this.state.document, column) : null, caret: value === null ? null : value.length,
+      caret: value === null ? null : value.length,
       entered: (text) => this.field(row.id, column, text, (message) => this.askField(column, hint, { id, value: text, error: message })),
     });
   }
@@ -329,7 +330,8 @@ export class Editor {
     const row = this.state.row(id);
     if (!row) return;
     if (name === "upos" || name === "xpos") return void this.tag(name, id);
-    if (name === "feats" || name === "lemma") return void this.askField(name, name === "feats" ? "Name=Value|Name=Value" : "", { id });
+    if (name === "feats") return void editFeatures(this.state, this, id);
+    if (name === "lemma") return void editLemma(this.state, this, id);
     ask({
       at: this.spot(id), title: `${ROWS[name]} of ${row.id} ${row.form}`, value: valueOf(row, name), hint: "Stored in MISC. Leave empty to remove it.",
       entered: (text) => {

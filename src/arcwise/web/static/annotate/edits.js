@@ -108,3 +108,12 @@ export function reasons(step, after) {
   }
   return { told: step.told, changed };
 }
+
+/** The edits that settle a merge conflict of a field in favour of the other side; null for any other finding. */
+export function theirEdits(finding) {
+  if (finding.rule !== "merge-conflict" || !finding.row || !finding.repair) return null;
+  const value = /^conflict\s*=\s*\S+ \S+ theirs=(.*)$/su.exec(finding.repair.edits[0].text)?.[1];
+  if (value === undefined) return null;
+  const set = finding.column === "deps" ? { kind: "set-deps", row: finding.row, deps: depsOf(value) } : setField(finding.row, finding.column, value || "_");
+  return [set, ...finding.repair.edits];
+}

@@ -1,6 +1,6 @@
 // The Checks panel: findings of the whole file by rule, errors first; suspicious annotations; each opens in the editor.
 
-import { button, el, percent, show } from "./dom.js";
+import { button, el, percent, show, tell } from "./dom.js";
 import { inWords } from "./edits.js";
 import { findingsOf } from "./picture.js";
 
@@ -16,11 +16,15 @@ export class Checks {
     this.start = button("Check the whole file", () => this.check(), { class: "main" });
     this.line = el("p", { class: "soft line", role: "status" });
     this.list = el("div", { class: "findings" });
+    this.filter = el("select", { id: "checks-filter", "aria-label": "Show", onchange: () => this.#filter(this.filter.value) },
+      [["all", "errors and warnings"], ["error", "errors only"], ["warning", "warnings only"]].map(([value, text]) => el("option", { value }, text)));
+    this.filter.value = state.view.rule;
+    this.muted = el("p", { class: "soft line" });
     this.suspicious = button("Find suspicious annotations", () => this.#findSuspicious(), { title: "Words whose annotation is improbable for parsers trained on the other sentences" });
     this.detection = el("p", { class: "soft line", role: "status" });
     this.bar = el("progress", { max: 1, value: 0, hidden: true, "aria-label": "Progress of the search for suspicious annotations" });
     this.words = el("div", { class: "suspicious" });
-    show(box, el("p", { class: "buttons" }, this.start, this.suspicious), this.detection, this.bar, this.line, this.list, this.words);
+    show(box, el("p", { class: "buttons" }, this.start, this.suspicious), this.detection, this.bar, this.line, this.filter, this.list, this.muted, this.words);
   }
 
   shown() {
@@ -30,6 +34,24 @@ export class Checks {
 
   focus() {
     this.start.focus();
+  }
+
+  /** Show errors, warnings or both. */
+  #filter(which) {
+    this.state.look({ rule: which });
+    this.list.dataset.shown = which;
+  }
+
+  /** Mute a rule for the project, or report it again. */
+  async #mute(rule, muted) {
+    try {
+      await this.state.api.mute(rule, muted);
+      this.sign = "";
+      await this.check();
+      await this.state.refresh(null);
+    } catch (refusal) {
+      tell(refusal.message, "bad");
+    }
   }
 
   async #findSuspicious() {
@@ -91,15 +113,18 @@ export class Checks {
     const warnings = answer.total - answer.errors;
     this.line.textContent = answer.total ? `${counted(answer.errors, "error")}, ${counted(warnings, "warning")}.` : "No problems found.";
     if (unchanged) return; // a new list would close what is open
+    this.list.dataset.shown = this.filter.value;
+    show(this.muted, answer.muted.length ? ["Muted: ", answer.muted.map((rule) => [button(rule, () => this.#mute(rule, false), { class: "link", title: `Report ${rule} again` }), " "])] : []);
     const groups = answer.rules.map(({ rule, warning, count }) => this.#group(rule, count, warning ? "warning" : "error",
       (from) => this.state.api.validate({ from, count: PAGE, rule }).then((page) => page.findings),
-      (finding) => this.#item(finding, finding.message, finding.repair ? `fix: ${finding.repair.told ?? finding.repair.edits.map(inWords).join("; ")}` : "")));
+      (finding) => this.#item(finding, finding.message, finding.repair ? `fix: ${finding.repair.told ?? finding.repair.edits.map(inWords).join("; ")}` : ""),
+      button("Mute this rule", () => this.#mute(rule, true), { class: "link mute", title: "Do not report this rule for the files of this folder (arcwise-muted-rules.txt)" })));
     show(this.list, groups);
     if (groups.length <= OPEN) for (const group of groups) group.open = true;
   }
 
   /** A group of entries, which are fetched when it is opened, a page at a time. */
-  #group(name, count, kind, fetch, draw) {
+  #group(name, count, kind, fetch, draw, extra = null) {
     const list = el("ol", { class: "items" });
     let shown = 0, asked = false;
     const more = button("Show more", () => load(), { class: "more", hidden: true });
@@ -118,7 +143,7 @@ export class Checks {
       asked = false;
     };
     return el("details", { class: kind, ontoggle: (event) => event.target.open && !shown && load() },
-      el("summary", {}, el("span", { class: `badge ${kind}` }, kind === "doubt" ? "?" : kind), ` ${name} (${count})`), list, more);
+      el("summary", {}, el("span", { class: `badge ${kind}` }, kind === "doubt" ? "?" : kind), ` ${name} (${count})`), extra, list, more);
   }
 
   #item(entry, text, note) {

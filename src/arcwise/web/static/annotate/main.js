@@ -19,7 +19,7 @@ import { Page } from "./page.js";
 import { Keys } from "./keys.js";
 import { actions } from "./actions.js";
 import { focusTree, popupOpen } from "./popups.js";
-import { button, el, show, tell } from "./dom.js";
+import { button, el, recall, recalled, show, tell } from "./dom.js";
 
 const box = (id) => document.getElementById(id);
 const write = (id, text) => box(id).textContent !== text && (box(id).textContent = text); // writing unchanged text would cost a layout
@@ -149,10 +149,14 @@ async function start() {
   }
   for (const notice of state.document.notices ?? []) tell(notice);
   if (state.document.on_disk && state.document.on_disk !== "same") page.changedOnDisk({ state: state.document.on_disk });
-  const wanted = Number(address.hash.slice(1)) - 1;
+  const last = `arcwise-last ${state.document.name}`;
+  const wanted = Number(address.hash.slice(1) || recalled(last)) - 1;
   if (state.document.sentences) await page.open(Number.isInteger(wanted) && wanted >= 0 && wanted < state.document.sentences ? wanted : 0);
   else state.blank();
-  state.on("opened", () => history.replaceState(null, "", `${location.pathname}${location.search}#${state.number + 1}`));
+  state.on("opened", () => {
+    history.replaceState(null, "", `${location.pathname}${location.search}#${state.number + 1}`);
+    recall(last, state.number + 1);
+  });
   window.addEventListener("hashchange", () => {
     const number = Number(location.hash.slice(1)) - 1;
     if (number !== state.number && number >= 0 && number < state.document.sentences) page.open(number);

@@ -5,7 +5,7 @@ import { ask } from "./popups.js";
 
 export class Notes {
   constructor(box, state, shape) {
-    Object.assign(this, { box, state, shape });
+    Object.assign(this, { box, state, shape, history: el("section", { class: "history" }) });
     state.on("sentence", () => !box.hidden && this.draw());
   }
 
@@ -26,7 +26,21 @@ export class Notes {
     const comments = sentence.comments.map((line) => el("li", {}, el("button", { type: "button", class: "item", onclick: (event) => this.#change(line, event.currentTarget) }, el("bdi", { class: "text" }, line))));
     show(this.box,
       el("h3", {}, "Notes"), el("ol", { class: "items" }, notes), button("Note on the sentence", () => this.shape.note("")),
-      el("h3", {}, "Comments"), el("ol", { class: "items" }, comments), button("Add a comment", (event) => this.#add(event.currentTarget)));
+      el("h3", {}, "Comments"), el("ol", { class: "items" }, comments), button("Add a comment", (event) => this.#add(event.currentTarget)), this.history);
+    this.#fetch();
+  }
+
+  /** The latest edits of the file, with who made them. */
+  async #fetch() {
+    let answer;
+    try {
+      answer = await this.state.api.get("history", { count: 20 });
+    } catch {
+      return;
+    }
+    show(this.history, el("h3", {}, "Latest edits"), el("ol", { class: "items steps" }, answer.steps.map((step) => el("li", {}, el("bdi", {}, step.told),
+      step.by ? el("small", {}, ` ${step.by}, ${new Date(step.at).toLocaleString()}`) : null))),
+    answer.steps.length ? null : el("p", { class: "soft" }, "None yet."));
   }
 
   #change(line, place) {

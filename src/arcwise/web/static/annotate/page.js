@@ -1,9 +1,9 @@
 // The page as a whole: actions beyond one word, panels, and server-sent events.
 
-import { button, dismiss, el, say, tell, tellUntil } from "./dom.js";
-import { completions } from "./completion.js";
+import { button, dismiss, el, recall, say, tell, tellUntil } from "./dom.js";
+import { completions, guideline } from "./completion.js";
 import { ask, closePopup, dialog, menu, pick, popupOpen } from "./popups.js";
-import { inWords } from "./edits.js";
+import { inWords, theirEdits } from "./edits.js";
 import { marksOf } from "./picture.js";
 import { repairable } from "./findings.js";
 import { help, written } from "./keys.js";
@@ -190,6 +190,43 @@ export class Page {
 
   help() {
     help(this.actions);
+  }
+
+  /** Ask for the annotator's name, which the journal records with each edit. */
+  async annotator() {
+    const { state } = this;
+    const name = el("input", { type: "text", "aria-label": "Your name", autocomplete: "name", maxlength: 64, autofocus: true, size: 30 });
+    const sign = el("input", { type: "checkbox", checked: state.view.sign });
+    name.value = state.api.annotator;
+    const given = await dialog("Annotator", (close) => {
+      name.addEventListener("keydown", (event) => event.key === "Enter" && close(true));
+      return [
+        el("p", { class: "soft" }, "The journal of the file records this name with each edit. It stays in this browser."),
+        el("p", {}, name), el("p", {}, el("label", { class: "check" }, sign, "Also add it to each sentence you edit, as a comment (# annotator = …)")),
+        el("p", { class: "buttons" }, button("OK", () => close(true), { class: "main" }), button("Cancel", () => close())),
+      ];
+    }, { id: "annotator" });
+    if (!given) return;
+    state.api.annotator = name.value.trim();
+    recall("arcwise-annotator", state.api.annotator);
+    state.look({ sign: sign.checked });
+    tell(state.api.annotator ? `Edits are recorded for ${state.api.annotator}.` : "Edits are recorded without a name.");
+  }
+
+  /** Settle a merge conflict of the selected word, else of the sentence, in favour of the other side. */
+  theirs() {
+    const conflicts = (this.state.sentence.findings ?? []).filter(theirEdits), row = this.state.selected;
+    const finding = conflicts.find((entry) => entry.row === row) ?? conflicts[0];
+    if (!finding) return tell("No merge conflict here.");
+    this.state.edit(theirEdits(finding), `${finding.row} ${finding.column.toUpperCase()} is theirs`);
+    return say(`Took theirs: ${finding.row} ${finding.column.toUpperCase()}.`);
+  }
+
+  /** Open the guidelines for the label of the selected word. */
+  guidelines() {
+    const arc = this.editor.arc(), address = arc && guideline(this.state.document, "dep", arc.label);
+    if (!address) return tell("The guidelines have no page for this label.");
+    return void window.open(address, "_blank", "noopener,noreferrer");
   }
 
   /** Ask which of two conflicting edits to keep; the message names the one that is discarded. */

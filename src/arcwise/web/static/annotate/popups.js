@@ -27,7 +27,7 @@ export const popupOpen = () => open !== null;
 export function typed(event) {
   const input = open.box.querySelector("input");
   if (input && event.key.length === 1 && !event.ctrlKey && !event.metaKey) {
-    input.setRangeText(input.getAttribute("role") === "combobox" ? latinKey(event) : event.key, input.selectionStart, input.selectionEnd, "end");
+    input.setRangeText(input.dataset.free === undefined && input.getAttribute("role") === "combobox" ? latinKey(event) : event.key, input.selectionStart, input.selectionEnd, "end");
     input.dispatchEvent(new Event("input"));
   } else {
     const { key, code, ctrlKey, metaKey, shiftKey, altKey } = event;
@@ -58,12 +58,13 @@ document.addEventListener("pointerdown", (event) => {
 
 /**
  * Pick a value by its first letters. `find(typed)` returns the matching values, best first; `note(value)` an annotation shown beside one;
- * `picked(value, {alone})` is called with the choice (`alone`: Ctrl was held). A typed value that is not in the list can be picked, too.
+ * `picked(value, {alone})` is called with the choice (`alone`: Ctrl was held). A typed value that is not in the list can be picked, too; it
+ * comes last or, with `free`, first: then it is a word of the language and not a label. Returns {redraw}, for values that arrive later.
  */
-export function pick({ at, title, typed = "", find, note = () => "", picked, hint = "" }) {
+export function pick({ at, title, typed = "", find, note = () => "", picked, hint = "", free = false }) {
   const input = el("input", {
     type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "picks", "aria-autocomplete": "list", "aria-label": title,
-    autocomplete: "off", autocapitalize: "off", spellcheck: "false", size: 16,
+    autocomplete: "off", autocapitalize: "off", spellcheck: "false", size: 16, "data-free": free, dir: "auto",
   });
   const list = el("ul", { id: "picks", role: "listbox", "aria-label": title });
   let values = [], chosen = 0;
@@ -71,11 +72,11 @@ export function pick({ at, title, typed = "", find, note = () => "", picked, hin
     const text = input.value.trim();
     values = find(text);
     const isNew = text && !values.includes(text);
-    if (isNew) values = [...values, text];
+    if (isNew) values = free ? [text, ...values] : [...values, text];
     chosen = Math.max(0, Math.min(chosen, values.length - 1));
     show(list, values.map((value, k) => el("li", {
       role: "option", id: `pick-${k}`, "aria-selected": k === chosen ? "true" : "false", onclick: (event) => take(k, event.ctrlKey),
-    }, el("span", {}, value), el("small", {}, isNew && k === values.length - 1 ? "new" : note(value)))));
+    }, el("span", {}, value), el("small", {}, isNew && value === text ? "new" : note(value)))));
     input.setAttribute("aria-activedescendant", values.length ? `pick-${chosen}` : "");
     list.children[chosen]?.scrollIntoView({ block: "nearest" });
   };
@@ -101,11 +102,12 @@ export function pick({ at, title, typed = "", find, note = () => "", picked, hin
     event.preventDefault();
     event.stopPropagation();
   });
-  readByPosition(input, () => find(""));
+  if (!free) readByPosition(input, () => find(""));
   popup(at, { class: "picker", role: "dialog", "aria-label": title }, null,
     el("label", {}, title, input), list, hint && el("p", { class: "soft" }, hint));
   draw();
   input.focus();
+  return { redraw: () => input.isConnected && draw() };
 }
 
 /**
@@ -159,14 +161,14 @@ export function ask({ at, title, value = "", hint = "", error = "", entered, cho
   else input.setSelectionRange(caret, caret);
 }
 
-/** A popup of any content: `build(close)` returns its children. Escape closes it. */
-export function panel(at, title, build) {
+/** A popup of any content: `build(close)` returns its children. Escape closes it; `first` has the focus, else its first control. */
+export function panel(at, title, build, first = null) {
   const box = popup(at, { class: "panel", role: "dialog", "aria-label": title }, null, el("h3", {}, title), ...[build(() => closePopup())].flat(Infinity));
   box.addEventListener("keydown", (event) => {
     if (event.key === "Escape") closePopup();
     event.stopPropagation();
   });
-  box.querySelector("input, button")?.focus();
+  (first ?? box.querySelector("input, button"))?.focus();
 }
 
 /** A menu of `entries`: {title, key, run, off}. */

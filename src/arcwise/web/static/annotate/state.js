@@ -5,7 +5,7 @@ import { LabelGuesses } from "./completion.js";
 import { clashesOf, edited, isDone, reasons, rowsDiffer } from "./edits.js";
 import { Lookahead } from "./lookahead.js";
 
-const KEPT = ["zoom", "vertical", "enhanced", "table", "threshold", "theme", "side", "rows"];
+const KEPT = ["zoom", "vertical", "enhanced", "table", "threshold", "theme", "side", "rows", "worklist", "rule", "sign"];
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export class State extends EventTarget {
@@ -24,7 +24,7 @@ export class State extends EventTarget {
     this.because = null; // {told, changed: Map row → explanation} since the last change
     this.order = null; // {name, numbers, words: number → word to look at}: the worklist or search to step through; null: file order
     this.connected = true;
-    this.view = { zoom: 1, vertical: false, enhanced: false, table: false, threshold: 0.95, theme: "auto", side: "worklist", rows: ["upos"] };
+    this.view = { zoom: 1, vertical: false, enhanced: false, table: false, threshold: 0.95, theme: "auto", side: "worklist", rows: ["upos"], worklist: null, rule: "all", sign: false };
     this.sentences = new Map(); // number → the server's last answer
     this.reconsidered = new Map(); // number/version/word → the suggestion if the word were unannotated
     this.guesses = new LabelGuesses(); // used where there is no parser
@@ -237,7 +237,13 @@ export class State extends EventTarget {
   edit(edits, told, { again = null } = {}) {
     if (!edits.length) return;
     const known = this.waiting.length ? null : this.ahead.after(this.number, this.sentence, edits);
+    if (this.#unsigned) edits = [...edits, { kind: "set-comment", key: "annotator", value: this.api.annotator }];
     this.#push({ path: "edits", body: { edits }, drawn: edits, told, again, known: known && complete(known) });
+  }
+
+  /** Whether the annotator wants to be named in the sentence and is not. */
+  get #unsigned() {
+    return this.view.sign && this.api.annotator && !this.sentence.comments.includes(`annotator = ${this.api.annotator}`);
   }
 
   /** Change sentence boundaries: "split" before a row, "join" with the next sentence, or "remove". */

@@ -2,7 +2,8 @@
 
 import { button, el, percent, show } from "./dom.js";
 import { focusTree } from "./popups.js";
-import { depsOf, inWords, labelDecided, setField } from "./edits.js";
+import { inWords, labelDecided, theirEdits } from "./edits.js";
+import { guideline } from "./completion.js";
 import { STATE_NAMES, findingsOf, noteRow } from "./picture.js";
 import { ROWS, TAG_COLUMNS } from "./rows.js";
 
@@ -117,16 +118,27 @@ export class WordPanel {
     const also = state.because && [...state.because.changed.keys()].filter((id) => id !== row.id);
     return el("div", {}, typed, list,
       why ? el("p", { class: "line why" }, `${row.id} ${row.form} ${why}.`) : null,
+      this.#guidelines(row, arc),
       also?.length ? el("p", { class: "line why" }, `Suggestions changed because ${state.because.told}: `,
         also.slice(0, 12).map((id) => button(editor.name(id), () => editor.select(id), { class: "link", title: state.because.changed.get(id) }))) : null);
+  }
+
+  /** Links to the guidelines for the label and the tag that are shown. */
+  #guidelines(row, arc) {
+    const upos = this.page.acceptance.tags(["upos"], [row])[0]?.value ?? row.upos;
+    const links = [["dep", arc.label], ["pos", upos]].flatMap(([kind, name]) => {
+      const address = guideline(this.state.document, kind, name);
+      return address ? [el("a", { href: address, target: "_blank", rel: "noopener noreferrer", title: `${name} in the UD guidelines` }, `${name} ↗`)] : [];
+    });
+    return links.length ? el("p", { class: "line soft guidelines" }, "Guidelines: ", links.map((link, k) => [k ? " · " : "", link])) : null;
   }
 
   #findings(sentence, row) {
     const here = (entry) => !entry.row || entry.row === row?.id;
     const all = findingsOf(sentence), shown = all.filter(here).sort((a, b) => (a.row ? 0 : 1) - (b.row ? 0 : 1)), elsewhere = all.length - shown.length;
-    const line = (entry) => el("li", { class: "finding" }, el("b", {}, "! "), entry.message, el("small", {}, ` ${entry.rule}`),
+    const line = (entry) => el("li", { class: `finding${entry.warning ? " warning" : ""}` }, el("b", {}, entry.rule === "merge-conflict" ? "⇄ " : "! "), entry.message, el("small", {}, ` ${entry.rule}`),
       entry.repair ? button(`. ${entry.repair.told}`, () => this.page.repair(entry), { class: "repair", title: entry.repair.edits.map(inWords).join("; ") }) : null,
-      theirs(entry) ? button("take theirs", () => this.state.edit(theirs(entry), `${entry.row} ${entry.column.toUpperCase()} is theirs`), { class: "repair", title: theirs(entry).map(inWords).join("; ") }) : null);
+      theirEdits(entry) ? button(", take theirs", () => this.state.edit(theirEdits(entry), `${entry.row} ${entry.column.toUpperCase()} is theirs`), { class: "repair", title: theirEdits(entry).map(inWords).join("; ") }) : null);
     const lines = shown.slice(0, MOST).map(line);
     if (shown.length > MOST) lines.push(el("li", {}, el("details", {}, el("summary", {}, `${shown.length - MOST} more findings in this sentence`), el("ul", { class: "lines" }, shown.slice(MOST).map(line)))));
     const suspicious = sentence.doubts.filter((entry) => entry.row === row?.id).map((entry) => el("li", { class: "doubt-line" }, el("b", {}, "? "),
@@ -140,13 +152,4 @@ export class WordPanel {
     const more = elsewhere ? el("li", { class: "soft" }, `${elsewhere} more ${elsewhere === 1 ? "finding" : "findings"} at other words (press ! to go there)`) : null;
     return el("ul", { class: "lines" }, lines, suspicious, notes, differences, more);
   }
-}
-
-/** The edits that settle a merge conflict of a field in favour of the other side; null for any other finding. */
-function theirs(finding) {
-  if (finding.rule !== "merge-conflict" || !finding.row || !finding.repair) return null;
-  const value = /^conflict\s*=\s*\S+ \S+ theirs=(.*)$/su.exec(finding.repair.edits[0].text)?.[1];
-  if (value === undefined) return null;
-  const set = finding.column === "deps" ? { kind: "set-deps", row: finding.row, deps: depsOf(value) } : setField(finding.row, finding.column, value || "_");
-  return [set, ...finding.repair.edits];
 }

@@ -4,9 +4,10 @@ import { button, el, percent, show } from "./dom.js";
 
 const ORDERS = [
   ["", "file order", ""],
+  ["gain", "largest expected gain first", "expected information gain, in nats"],
+  ["repairs", "most expected repairs first", "expected repairs, weighted by how many other words an answer repairs"],
   ["entropy", "least certain trees first", "entropy of the tree, in nats"],
   ["least-sure", "least certain word first", "probability of the least certain head"],
-  ["gain", "largest expected gain first", "expected information gain, in nats"],
   ["disagreement", "parser disagrees with the annotation", "probability of the least probable annotated arc"],
 ];
 const PAGE = 100;
@@ -16,13 +17,14 @@ export class Worklist {
     Object.assign(this, { box, state, by: "", items: [], total: 0, ready: true });
     this.list = el("ol", { class: "items", "aria-label": "Sentences" });
     this.line = el("p", { class: "soft line", role: "status" });
-    this.choice = el("select", { id: "worklist-by", onchange: () => this.follow(this.choice.value) }, ORDERS.map(([value, text]) => el("option", { value }, text)));
+    this.choice = el("select", { id: "worklist-by", onchange: () => this.#choose(this.choice.value) }, ORDERS.map(([value, text]) => el("option", { value }, text)));
     this.more = button("Show more", () => this.#fetch(this.items.length), { class: "more" });
     show(box, el("label", { for: "worklist-by" }, "Order"), this.choice, this.line, this.list, this.more);
     state.on("opened", () => this.#mark());
     state.on("changed", (step) => this.#changed(step.number));
     state.on("counts", () => this.#recount());
     state.on("trained", () => this.by && this.refresh());
+    state.on("document", () => this.#useDefault());
     state.on("document", () => this.#counted());
   }
 
@@ -34,6 +36,21 @@ export class Worklist {
     if (this.count === undefined || this.count === count) return;
     this.items = [];
     if (!this.box.hidden) this.refresh();
+  }
+
+  /** The order that was chosen last; without a choice, by expected gain as soon as there is a model with probabilities. */
+  #useDefault() {
+    const { model } = this.state.document, wanted = this.state.view.worklist ?? (model?.probabilities ? "gain" : "");
+    if (this.by === (model ? wanted : "")) return;
+    this.by = model ? wanted : "";
+    this.choice.value = this.by;
+    this.items = [];
+    if (!this.box.hidden) this.refresh();
+  }
+
+  #choose(by) {
+    this.state.look({ worklist: by });
+    return this.follow(by);
   }
 
   shown() {

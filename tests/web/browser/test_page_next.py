@@ -1,0 +1,114 @@
+"""What to do next: the worklist by gain, the last sentence, names, conflicts, checks, guidelines."""
+
+from __future__ import annotations
+
+from web.browser.driver import BIRDS, GARDEN, OpenPage, rows
+
+CATS = rows("Cats/NOUN/_/_", "sleep/VERB/_/_", sent_id="cats")
+
+
+def test_the_worklist_is_by_gain_as_soon_as_there_is_a_model(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS + CATS + GARDEN, model=True)
+    tab.page.wait_for_function("() => document.querySelectorAll('#side-worklist li').length === 2")
+    choice = tab.page.locator("#worklist-by")
+    assert choice.input_value() == "gain"
+    gains = [item["number"] for item in tab.process.get("/api/sentences?worklist=gain").json()["items"]]
+    shown = [li.get_attribute("data-number") for li in tab.page.locator("#side-worklist li").all()]
+    assert shown == [str(number) for number in gains]
+    choice.select_option("repairs")
+    tab.page.get_by_text("numbers: expected repairs").wait_for()
+    tab.page.reload()
+    tab.ready()
+    assert choice.input_value() == "repairs"  # a choice is remembered
+
+
+def test_without_a_model_sentences_are_in_file_order(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS + CATS)
+    assert tab.page.locator("#worklist-by").input_value() == ""
+    assert tab.page.locator("#side-worklist li").count() == 2
+
+
+def test_the_page_reopens_at_the_last_sentence(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS + CATS + GARDEN)
+    tab.press("Shift+N", "Shift+N")
+    assert tab.number == 2
+    tab.page.goto(tab.process.address)  # without a number
+    tab.ready()
+    assert tab.number == 2
+
+
+def test_a_name_is_given_once_and_recorded(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS + CATS)
+    tab.command("Annotator's name")
+    tab.page.get_by_label("Your name").fill("Zoë")
+    tab.page.get_by_role("checkbox").check()
+    tab.page.get_by_role("button", name="OK").click()
+    tab.page.reload()
+    tab.ready()
+    tab.press("Shift+N", "2")
+    tab.press("ArrowRight", "0")
+    assert tab.process.sentence(1)["comments"].count("annotator = Zoë") == 1
+    assert tab.process.sentence(0)["comments"] == ["sent_id = birds", "text = Birds sing songs"]
+    steps = tab.process.get("/api/history").json()["steps"]
+    assert [step["by"] for step in steps] == ["Zoë", "Zoë"]
+    tab.page.locator("#tab-notes").click()
+    tab.page.locator("#side-notes .steps li", has_text="Zoë").first.wait_for()
+
+
+def test_conflicts_of_a_merge_are_marked_and_settled_with_one_key(open_page: OpenPage) -> None:
+    conflicts = ("# conflict = 1 deprel theirs=obj", "# conflict = 3 deprel theirs=nsubj")
+    tab = open_page(rows("Birds/NOUN/2/nsubj", "sing/VERB/0/root", "songs/NOUN/2/obj", extra=conflicts))
+    assert "⇄" in tab.text("1")
+    assert "⇄" in tab.text("3")
+    tab.select("3")
+    tab.press(",")
+    assert tab.row("3", "deprel") == "nsubj"
+    assert "⇄" not in tab.text("3")
+    tab.select("1")
+    tab.press(".")  # mine
+    assert tab.row("1", "deprel") == "nsubj"
+    assert tab.process.sentence(0)["comments"] == ["sent_id = s1", "text = Birds sing songs"]
+    tab.press(",")
+    assert "No merge conflict here." in tab.said()
+
+
+def test_errors_and_warnings_are_told_apart_filtered_and_muted(open_page: OpenPage) -> None:
+    tab = open_page(
+        BIRDS.replace("nsubj", "nsbj").replace("songs\t_\tNOUN\t_\t_", "songs\t_\tPRON\t_\tNumber=Plur")
+    )
+    marks = (
+        tab.word("1").locator(".mark").get_attribute("class"),
+        tab.word("3").locator(".mark").get_attribute("class"),
+    )
+    assert marks == ("mark finding", "mark warning")
+    tab.press("Shift+K")
+    panel = tab.page.locator("#side-checks")
+    panel.locator("details.error").first.wait_for()
+    warnings, errors = panel.locator("details.warning"), panel.locator("details.error")
+    assert warnings.count() == errors.count() == 1
+    panel.locator("#checks-filter").select_option("error")
+    assert errors.is_visible()
+    assert not warnings.is_visible()
+    panel.locator("#checks-filter").select_option("warning")
+    assert not errors.is_visible()
+    warnings.get_by_role("button", name="Mute this rule").click()
+    panel.get_by_text("Muted:").wait_for()
+    assert warnings.count() == 0
+    tab.page.wait_for_function("() => !document.querySelector('#word-3 .mark')")
+    panel.get_by_role("button", name="pron-det-without-prontype").click()
+    warnings.first.wait_for()
+
+
+def test_labels_and_tags_have_a_link_to_the_guidelines(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS.replace("nsubj", "nsubj:pass").replace("obj\t_", "mine\t_"))
+    tab.select("1")
+    links = tab.page.locator("#word .guidelines a")
+    links.first.wait_for()
+    base = "https://universaldependencies.org/u/"
+    assert [link.get_attribute("href") for link in links.all()] == [
+        f"{base}dep/nsubj-pass.html",
+        f"{base}pos/NOUN.html",
+    ]
+    assert links.first.get_attribute("rel") == "noopener noreferrer"
+    tab.select("3")
+    tab.page.wait_for_function("() => document.querySelectorAll('#word .guidelines a').length === 1")
