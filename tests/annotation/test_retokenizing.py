@@ -7,14 +7,14 @@ import random
 import pytest
 
 from arcwise import InputError, Treebank
-from arcwise.annotation.retokenizing import Token, retokenizing_edits, token_edits, tokens
+from arcwise.annotation.retokenizing import TextToken, retokenizing_edits, token_edits, tokens
 from arcwise.models.registry import open_model
 from arcwise.treebanks.edits import edited
 
 LETTERS = "abcdefghijkl"
 
 
-def random_tokens(rng: random.Random) -> list[Token]:
+def random_tokens(rng: random.Random) -> list[TextToken]:
     cuts = sorted(rng.sample(range(1, len(LETTERS)), rng.randrange(0, 7)))
     forms = [LETTERS[a:b] for a, b in zip([0, *cuts], [*cuts, len(LETTERS)], strict=True)]
     made, first = [], 1
@@ -23,12 +23,12 @@ def random_tokens(rng: random.Random) -> list[Token]:
         if len(form) > 1 and rng.random() < 0.4:
             at = rng.randrange(1, len(form))
             words = (form[:at] + rng.choice(["", "x"]), form[at:])
-        made.append(Token(form, words, first))
+        made.append(TextToken(form, words, first))
         first += len(words)
     return made
 
 
-def conllu(made: list[Token]) -> bytes:
+def conllu(made: list[TextToken]) -> bytes:
     """All words depend on the first; UPOS is the form."""
     lines = [f"# text = {LETTERS}"]
     for token in made:
@@ -44,7 +44,7 @@ def conllu(made: list[Token]) -> bytes:
     return ("\n".join(lines) + "\n\n").encode()
 
 
-def pairs(found: list[Token]) -> list[tuple[str, tuple[str, ...]]]:
+def pairs(found: list[TextToken]) -> list[tuple[str, tuple[str, ...]]]:
     return [(token.form, token.words) for token in found]
 
 
@@ -76,4 +76,4 @@ def test_the_tokenizer_of_a_model() -> None:
 
 def test_tokens_that_do_not_spell_the_text_are_refused() -> None:
     with pytest.raises(InputError, match="do not spell the text"):
-        token_edits([Token("a", ("a",), 1)], [Token("b", ("b",), 1)])
+        token_edits([TextToken("a", ("a",), 1)], [TextToken("b", ("b",), 1)])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Token:
+class TextToken:
     """A token of the text: a word, or a multiword token with its words."""
 
     form: str
@@ -29,7 +29,7 @@ class Token:
         """Its characters without spaces."""
         return "".join(self.form.split())
 
-    def same_as(self, other: Token) -> bool:
+    def same_as(self, other: TextToken) -> bool:
         """Whether it has the same form and words."""
         return (self.form, self.words) == (other.form, other.words)
 
@@ -43,7 +43,7 @@ def retokenizing_edits(sentence: Sentence, tokenizer: Tokenizer) -> list[Edit]:
     return token_edits(tokens(sentence.rows), tokens(rows))
 
 
-def tokens(rows: Sequence[Sequence[str]]) -> list[Token]:
+def tokens(rows: Sequence[Sequence[str]]) -> list[TextToken]:
     """The tokens of rows; empty nodes are left out.
 
     >>> rows = [["1-2", "can't"], ["1", "ca"], ["2", "n't"], ["3", "go"]]
@@ -51,24 +51,24 @@ def tokens(rows: Sequence[Sequence[str]]) -> list[Token]:
     [("can't", ('ca', "n't"), 1), ('go', ('go',), 3)]
     """
     forms = {int(row[0]): row[1] for row in rows if row[0].isdecimal()}
-    found: list[Token] = []
+    found: list[TextToken] = []
     covered = 0
     for row in rows:
         first, dash, last = row[0].partition("-")
         if dash:
             covered = int(last)
             words = tuple(forms[n] for n in range(int(first), covered + 1))
-            found.append(Token(row[1], words, int(first)))
+            found.append(TextToken(row[1], words, int(first)))
         elif first.isdecimal() and int(first) > covered:
-            found.append(Token(row[1], (row[1],), int(first)))
+            found.append(TextToken(row[1], (row[1],), int(first)))
     return found
 
 
-def token_edits(old: Sequence[Token], new: Sequence[Token]) -> list[Edit]:
+def token_edits(old: Sequence[TextToken], new: Sequence[TextToken]) -> list[Edit]:
     """The edits that turn the old tokens into the new ones.
 
-    >>> old, new = [Token("can", ("can",), 1), Token("not", ("not",), 2)], [Token("cannot", ("can", "not"))]
-    >>> [edit.kind for edit in token_edits(old, new)]
+    >>> old = [TextToken("can", ("can",), 1), TextToken("not", ("not",), 2)]
+    >>> [edit.kind for edit in token_edits(old, [TextToken("cannot", ("can", "not"))])]
     ['join-words', 'split-word']
     """
     edits: list[Edit] = []
@@ -77,7 +77,9 @@ def token_edits(old: Sequence[Token], new: Sequence[Token]) -> list[Edit]:
     return edits
 
 
-def _regions(old: Sequence[Token], new: Sequence[Token]) -> Iterator[tuple[list[Token], list[Token]]]:
+def _regions(
+    old: Sequence[TextToken], new: Sequence[TextToken]
+) -> Iterator[tuple[list[TextToken], list[TextToken]]]:
     """Shortest runs of old and new tokens with the same characters that are cut differently."""
     if "".join(t.letters for t in old) != "".join(t.letters for t in new):
         raise InputError("the tokens do not spell the text of the sentence; edit # text or the forms first")
@@ -94,7 +96,7 @@ def _regions(old: Sequence[Token], new: Sequence[Token]) -> Iterator[tuple[list[
             yield before, after
 
 
-def _region_edits(before: Sequence[Token], after: Sequence[Token]) -> Iterator[Edit]:
+def _region_edits(before: Sequence[TextToken], after: Sequence[TextToken]) -> Iterator[Edit]:
     first, last = before[0].first, before[-1].first + len(before[-1].words) - 1
     if last > first:
         yield JoinWords(str(first), str(last))
