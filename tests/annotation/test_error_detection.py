@@ -1,24 +1,22 @@
-"""Cross-fitting finds planted errors, using only parsers that have not seen the sentence."""
+"""Probable errors of a document: found in the background by mining, ranked anew by answers."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
 
 from arcwise.annotation.error_detection import ErrorDetection
-from arcwise.annotation.states import only_decided
-from arcwise.annotation.training import suspicious_words
-from arcwise.engine import Processes
+from arcwise.annotation.mining_task import mining_task
 from arcwise.errors import InputError
-from arcwise.graph import GraphConfig, GraphParser
 from arcwise.treebanks import Treebank
 from text.toy import toy_treebank
 
-CONFIG = GraphConfig(epochs=3, arc_bits=14, row_bits=14)
 WRONG = (7, 2)
 """Sentence and word (1..n) of the planted error."""
 
 
 @pytest.fixture(scope="module")
-def planted():
+def planted() -> Treebank:
     """A treebank with one wrong head and one wrong label."""
     whole = toy_treebank()[:40]
     heads, labels = whole.heads.copy(), whole.column("deprel")
@@ -31,115 +29,96 @@ def planted():
     return whole.annotate(heads=heads, deprel=labels)
 
 
-def test_planted_errors_are_doubted_first(planted):
-    found = suspicious_words(planted, config=CONFIG)
-    assert {(own.sentence, own.word) for own in found[:2]} == {WRONG, (20, 1)}
+@pytest.fixture(scope="module")
+def message(planted: Treebank) -> dict[str, object]:
+    """What the child process answers."""
+    request = {"source": "<decided>", "answered": []}
+    return dict(mining_task(request, planted.data, lambda progress: None))
+
+
+def detection(planted: Treebank, message: dict[str, object]) -> ErrorDetection:
+    """As after a search, without a child process."""
+    made = ErrorDetection()
+    made._numbers = list(range(len(planted)))
+    made._done(message)
+    return made
+
+
+def test_planted_errors_come_first_with_the_right_proposal(
+    planted: Treebank, message: dict[str, object]
+) -> None:
+    found = detection(planted, message).all()
+    assert {(word.sentence, word.word) for word in found[:2]} == {WRONG, (20, 1)}
     right = toy_treebank()
-    for own in found[:2]:
-        gold = right[own.sentence]
-        assert (own.instead_head, own.instead_label) == (
-            gold.heads[own.word],
-            gold.deprels[own.word - 1],
-        )
-        assert own.probability < 0.1 < own.instead_probability
-        assert (own.head, own.label) == (
-            planted[own.sentence].heads[own.word],
-            planted[own.sentence].deprels[own.word - 1],
-        )
+    for word in found[:2]:
+        gold = right[word.sentence]
+        assert (word.instead_head, word.instead_label) == (gold.heads[word.word], gold.deprels[word.word - 1])
+        assert word.reasons
+        assert word.probability > 0.1
+    assert [word.probability for word in found] == sorted((w.probability for w in found), reverse=True)
 
 
-def test_a_label_that_no_other_sentence_has_and_no_other_annotation_has_probability_0(planted):
-    found = suspicious_words(planted, config=CONFIG, below=1.1)
-    assert [own.probability > 0 for own in found] == [False, True]
-    assert {own.label for own in found if own.probability == 0} == {"vocative"}
+def test_an_answer_takes_a_word_off_the_list_and_moves_the_others(
+    planted: Treebank, message: dict[str, object]
+) -> None:
+    made = detection(planted, message)
+    before = {word.key: word.probability for word in made.all()}
+    first, *others = made.all()
+    made.answer(first.key, "correct")
+    after = {word.key: word.probability for word in made.all()}
+    assert first.key not in after
+    assert len(after) == len(others)
+    assert sum(after.values()) < sum(before[key] for key in after)  # it was the surest one, and was right
+    made.answer(others[0].key, "acknowledged")
+    assert others[0].key not in {word.key for word in made.all()}
 
 
-def test_each_sentence_is_judged_by_a_parser_that_never_saw_it(planted, monkeypatch):
-    asked = []
-    real = GraphParser.train.__func__
-
-    def train(cls, treebank, *args, **options):
-        asked.append({own.to_conllu() for own in treebank})
-        return real(cls, treebank, *args, **options)
-
-    monkeypatch.setattr(GraphParser, "train", classmethod(train))
-    suspicious_words(planted, folds=4, config=CONFIG)
-    every = {own.to_conllu() for own in planted}
-    assert len(asked) == 4
-    for fold, seen in enumerate(asked):
-        part = {planted[s].to_conllu() for s in range(fold, len(planted), 4)}
-        assert seen == every - part
-
-
-def test_open_words_are_not_doubted(planted):
-    heads = planted.heads.copy()
-    place = int(planted.sentence_words[WRONG[0]]) + WRONG[1] - 1
-    heads[place] = -1
-    open_one = planted.annotate(heads=heads)
-    assert WRONG not in {(own.sentence, own.word) for own in suspicious_words(open_one, config=CONFIG)}
-
-
-def test_a_head_without_label_is_judged_by_itself(planted):
-    labels = planted.column("deprel")
-    labels[int(planted.sentence_words[20])] = "_"
-    found = suspicious_words(planted.annotate(deprel=labels), config=CONFIG)
-    assert (20, 1) not in {(own.sentence, own.word) for own in found}
-
-
-def test_the_bound(planted):
-    assert suspicious_words(planted, below=0.0, config=CONFIG) == []
-    assert all(own.probability < 0.02 for own in suspicious_words(planted, below=0.02, config=CONFIG))
-    with pytest.raises(InputError, match="found 3 annotated sentences, expected at least 5"):
-        suspicious_words(planted[:3])
-
-
-# ---- in the background
+def test_words_judged_before_are_not_listed(planted: Treebank, message: dict[str, object]) -> None:
+    first = detection(planted, message).all()[0]
+    again = ErrorDetection(verdicts=lambda: {first.key: "correct"})
+    again._answers = {first.key: "correct"}
+    again._numbers = list(range(len(planted)))
+    again._done(message)
+    assert first.key not in {word.key for word in again.all()}
 
 
 @pytest.mark.slow
-def test_doubts_in_a_process_of_their_own(planted):
+def test_a_search_in_a_process_of_its_own(planted: Treebank) -> None:
     blank = Treebank.from_string(toy_treebank()[0].to_conllu())
     blank = blank.annotate(heads=np.full(blank.word_count, -1, np.int32), deprel=["_"] * blank.word_count)
     treebank = Treebank.from_sentences([*blank, *planted])  # numbers are those of the file
     states = []
-    found = ErrorDetection(on_change=states.append)
-    found.start(treebank)
+    made = ErrorDetection(on_change=states.append)
+    made.start(treebank)
     with pytest.raises(InputError, match="already running"):
-        found.start(treebank)
-    found.changed([21])
-    assert found.wait(120).state == "idle", found.state
-    assert [own.word for own in found.of(WRONG[0] + 1)] == [WRONG[1]]
-    assert found.of(21) == []  # it was edited meanwhile
-    assert found.all()[0].sentence == WRONG[0] + 1
+        made.start(treebank)
+    made.changed([21])
+    assert made.wait(120).state == "idle", made.state
+    assert WRONG[1] in [word.word for word in made.of(WRONG[0] + 1)]
+    assert made.of(21) == []  # it was edited meanwhile
+    assert made.all()[0].sentence == WRONG[0] + 1
     assert len(states) > 3
-    found.changed([WRONG[0] + 1])
-    assert found.of(WRONG[0] + 1) == []
+    made.changed([WRONG[0] + 1])
+    assert made.of(WRONG[0] + 1) == []
 
 
-def test_a_change_of_the_number_of_sentences_forgets_what_follows(planted):
-    found = ErrorDetection()
-    right = suspicious_words(only_decided(planted), config=CONFIG)
-    found._words = {own.sentence: [own] for own in right}
-    found.changed([10], count=41)
-    assert {own.sentence for own in found.all()} == {own.sentence for own in right if own.sentence < 10}
+def test_a_change_of_the_number_of_sentences_forgets_what_follows(
+    planted: Treebank, message: dict[str, object]
+) -> None:
+    made = detection(planted, message)
+    before = {word.sentence for word in made.all()}
+    made.changed([10], count=41)
+    assert {word.sentence for word in made.all()} == {number for number in before if number < 10}
 
 
-def test_too_little_to_doubt(planted):
+def test_too_few_sentences(planted: Treebank) -> None:
     with pytest.raises(InputError, match=r"found 9 sentences with annotated heads.* needs at least 10"):
         ErrorDetection().start(planted[:9])
 
 
-def test_cancelling(planted):
-    found = ErrorDetection()
-    found.start(Treebank(planted.data * 20))
-    found.cancel()
-    assert found.state.state == "cancelled"
-    assert found.all() == []
-
-
-@pytest.mark.slow
-def test_doubts_are_the_same_in_processes(planted):
-    few = planted[:12]
-    assert suspicious_words(few, folds=2, config=CONFIG, engine=Processes(2)) == suspicious_words(
-        few, folds=2, config=CONFIG
-    )
+def test_cancelling(planted: Treebank) -> None:
+    made = ErrorDetection()
+    made.start(Treebank(planted.data * 20))
+    made.cancel()
+    assert made.state.state == "cancelled"
+    assert made.all() == []

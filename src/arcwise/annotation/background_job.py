@@ -212,9 +212,9 @@ def _task(name: str) -> Task:
         from arcwise.annotation.training import train_task
 
         return train_task
-    from arcwise.annotation.training import error_detection_task
+    from arcwise.annotation.mining_task import mining_task
 
-    return error_detection_task
+    return mining_task
 
 
 def main() -> None:

@@ -1,8 +1,9 @@
-"""``ErrorDetection``: suspicious annotations of a document, found by cross-fitting in a child process."""
+"""``ErrorDetection``: probable annotation errors of a document, found by ``mining`` in a child process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from arcwise.annotation.background_job import BackgroundTask, TaskState
@@ -11,13 +12,37 @@ from arcwise.errors import InputError
 from arcwise.treebanks import Treebank
 
 if TYPE_CHECKING:
-    from arcwise.annotation.training import SuspiciousWord
+    from arcwise.annotation.mining_task import Ranking
+
+SMALLEST = 10
+"""Sentences with annotated heads that a search needs."""
+
+
+@dataclass(frozen=True)
+class SuspiciousWord:
+    """An annotated word that is probably wrong."""
+
+    sentence: int
+    word: int
+    """1..n."""
+    head: int
+    label: str
+    probability: float
+    """The probability that head or label is wrong, after the answers so far."""
+    instead_head: int
+    """The proposal; -1 if there is none."""
+    instead_label: str
+    reasons: tuple[str, ...]
+    key: str
+    """Identifies the word and its arc, whatever happens elsewhere in the file."""
+    listed: bool = True
+    """Whether it is shown; others were judged in an earlier review."""
 
 
 class ErrorDetection(BackgroundTask):
     """The suspicious words of a document. They stay until their sentence is edited or a newer search ends.
 
-    ``below``: the probability below which an annotation is suspicious.
+    Answers about words (``answer``) rank the others anew.
     """
 
     busy = "a search for suspicious annotations is already running"
@@ -25,13 +50,19 @@ class ErrorDetection(BackgroundTask):
     def __init__(
         self,
         *,
-        folds: int = 5,
-        below: float = 0.1,
+        verdicts: Callable[[], Mapping[str, str]] = dict,
         on_change: Callable[[TaskState], None] | None = None,
     ) -> None:
-        """``on_change`` is called, from another thread, whenever the state changes."""
+        """``on_change`` is called, from another thread, whenever the state changes.
+
+        verdicts: the answers of earlier reviews by the keys of words.
+        """
         super().__init__(on_change)
-        self._folds, self._below = folds, below
+        self._verdicts = verdicts
+        self._answers: dict[str, str] = {}
+        self._found: list[SuspiciousWord] = []
+        """The words of the last search, as its ranking numbers them."""
+        self._ranking: Ranking | None = None
         self._numbers: list[int] = []
         self._words: dict[int, list[SuspiciousWord]] = {}
         self.finished = False
@@ -41,20 +72,18 @@ class ErrorDetection(BackgroundTask):
 
     def start(self, treebank: Treebank) -> None:
         """Start a search; ``InputError`` if one is running, or if too few sentences are annotated."""
-        from arcwise.learning.folds import SMALLEST
-
         with self._lock:
             self._refuse_if_busy()
             annotated = [sentence for sentence in treebank if ArcDecisions.of(sentence).decided_heads]
-            needed = max(SMALLEST, self._folds)
-            if len(annotated) < needed:
+            if len(annotated) < SMALLEST:
                 raise InputError(
                     f"found {len(annotated)} sentences with annotated heads; "
-                    f"the search for suspicious annotations needs at least {needed}"
+                    f"the search for suspicious annotations needs at least {SMALLEST}"
                 )
             self._numbers = [sentence.number for sentence in annotated]
             self._changed_meanwhile = set()
-            request = {"folds": self._folds, "below": self._below, "source": "<decided>"}
+            self._answers = dict(self._verdicts())
+            request = {"source": "<decided>", "answered": sorted(self._answers)}
             self._begin("doubts", request, only_decided(annotated).data)
         self._notify()
 
@@ -64,10 +93,17 @@ class ErrorDetection(BackgroundTask):
             return list(self._words.get(sentence, ()))
 
     def all(self) -> list[SuspiciousWord]:
-        """All suspicious words, least probable first."""
+        """All suspicious words, the most probable error first."""
         with self._lock:
             words = [word for group in self._words.values() for word in group]
-        return sorted(words, key=lambda word: (word.probability, word.sentence, word.word))
+        return sorted(words, key=lambda word: (-word.probability, word.sentence, word.word))
+
+    def answer(self, key: str, verdict: str) -> None:
+        """Learn from an answer: the word is not listed any more, and the others are ranked anew."""
+        with self._lock:
+            self._answers[key] = verdict
+            listed = {word.key for group in self._words.values() for word in group} - {key}
+            self._words = self._ranked(lambda word: word.key in listed)
 
     def changed(self, numbers: Iterable[int], *, count: int | None = None) -> None:
         """Forget the words of changed sentences.
@@ -86,14 +122,38 @@ class ErrorDetection(BackgroundTask):
                 self._words.pop(number, None)
 
     def _done(self, message: Mapping[str, Any]) -> str:
-        from arcwise.annotation.training import SuspiciousWord
+        from arcwise.annotation.mining_task import Ranking
 
         with self._lock:
-            words: dict[int, list[SuspiciousWord]] = {}
-            for values in message["words"]:
-                word = SuspiciousWord(**{**values, "sentence": self._numbers[values["sentence"]]})
-                if word.sentence not in self._changed_meanwhile:
-                    words.setdefault(word.sentence, []).append(word)
-            self._words, self.finished = words, True
-        count = sum(map(len, words.values()))
+            self._found = [
+                SuspiciousWord(
+                    **{
+                        **values,
+                        "sentence": self._numbers[values["sentence"]],
+                        "reasons": tuple(values["reasons"]),
+                        "probability": 0.0,
+                    }
+                )
+                for values in message["words"]
+            ]
+            self._ranking, self.finished = Ranking.of(message), True
+            changed = self._changed_meanwhile
+            self._words = self._ranked(
+                lambda word: word.listed and word.key not in self._answers and word.sentence not in changed
+            )
+            count = sum(map(len, self._words.values()))
         return f"{count} suspicious word{'s' * (count != 1)}"
+
+    def _ranked(self, shown: Callable[[SuspiciousWord], bool]) -> dict[int, list[SuspiciousWord]]:
+        """Words of the last search that are to be shown, by sentence, with their present probabilities."""
+        assert self._ranking is not None
+        answers = {
+            at: self._answers[word.key] == "error"
+            for at, word in enumerate(self._found)
+            if self._answers.get(word.key) in ("error", "correct")
+        }
+        words: dict[int, list[SuspiciousWord]] = {}
+        for word, probability in zip(self._found, self._ranking.probabilities(answers), strict=True):
+            if shown(word):
+                words.setdefault(word.sentence, []).append(replace(word, probability=probability))
+        return words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -30,6 +30,18 @@ class Adaptation:
         self._log_odds = result.log_odds
         self._kinds = _kind_codes(result)
         self._numbers = _standardised(result.features.numbers)
+
+    @classmethod
+    def from_arrays(cls, log_odds: Floats, kinds: Sequence[Codes], numbers: Floats) -> Adaptation:
+        """The model of some words: their log-odds, and their ``features_of``."""
+        made = cls.__new__(cls)
+        made._log_odds, made._kinds, made._numbers = log_odds, list(kinds), numbers
+        return made
+
+    def features_of(self, words: Codes) -> tuple[list[Codes], Floats]:
+        """Kinds, numbered anew, and numbers of some words, for ``from_arrays``."""
+        kinds = [np.unique(codes[words], return_inverse=True)[1] for codes in self._kinds]
+        return kinds, self._numbers[words]
 
     def log_odds(self, answers: Mapping[int, bool]) -> Floats:
         """The log-odds of all words, given for some words whether they are errors."""

@@ -55,11 +55,11 @@ class ReviewAnswers:
         line = self.lines.get(key)
         return None if line is None else line[0]  # type: ignore[return-value]
 
-    def add(self, words: FlatWords, word: int, verdict: Verdict) -> None:
-        """Store an answer and write the file."""
+    def add(self, words: FlatWords, word: int, verdict: Verdict, *, first: int = 0) -> None:
+        """Store an answer and write the file. ``first``: the number of the first of the sentences."""
         sentence = words.treebank[int(words.sentence[word])]
         values = (
-            sentence.sent_id or f"sentence {sentence.number + 1}",
+            sentence.sent_id or f"sentence {first + sentence.number + 1}",
             str(words.position[word]),
             words.forms[word],
             str(words.heads[word]),

@@ -163,6 +163,14 @@ class ModelRequest(JsonObject):
     which: Text
 
 
+class VerdictRequest(JsonObject):
+    """An answer about a suspicious annotation."""
+
+    sentence: Index
+    row: Text
+    verdict: Literal["error", "correct", "acknowledged"]
+
+
 class ChoiceRequest(JsonObject):
     """The choice for one field in which two files differ."""
 
@@ -248,6 +256,7 @@ class Api:
             post("/api/model", ModelRequest, lambda r, p: session.use_model(r.which)),
             get("/api/doubts", PartRequest, lambda r, p: view.suspicious(r.first, r.count)),
             post("/api/doubts", EmptyRequest, lambda r, p: session.detect_errors()),
+            post("/api/verdict", VerdictRequest, lambda r, p: session.judge(r.sentence, r.row, r.verdict)),
             get("/api/differences", PartRequest, lambda r, p: view.differences(r.first, r.count)),
             post(
                 "/api/adjudicate",

@@ -23,12 +23,13 @@ from arcwise.web.annotate_json import changed_json
 from arcwise.web.annotate_lists import Searches, Worklists
 from arcwise.web.annotate_lookahead import Lookahead
 from arcwise.web.annotate_suggestions import SuggestionService
-from arcwise.web.annotate_view import MAX_COUNT, Json, View
+from arcwise.web.annotate_view import MAX_COUNT, Json, NotFound, View
 from arcwise.web.background import Background
 from arcwise.web.events import Events
 
 if TYPE_CHECKING:
     from arcwise.annotation.comparison import FileComparison
+    from arcwise.mining.answers import Verdict
     from arcwise.parsing.parser import Parser
     from arcwise.treebanks.adjudication import Choice
 
@@ -73,6 +74,7 @@ class Session:
             new_model=lambda: self._lists.forget(),
             trained=self._detect_errors,
             annotated=lambda: (treebank for _, treebank in document.batches()),
+            verdicts=self._verdicts,
         )
         self._checks = Checks(
             document, self.background, lambda version: events.publish("checked", version=version)
@@ -357,6 +359,32 @@ class Session:
         """Switch the model that gives suggestions."""
         self._suggestions.use(which)
         return self._suggestions.to_json()
+
+    def _verdicts(self) -> dict[str, str]:
+        """The answers about suspicious annotations of all files, by the keys of words."""
+        from arcwise.mining.answers import ReviewAnswers
+
+        document = self._document
+        files = (
+            [d.path for d in document.documents] if isinstance(document, AnnotationProject) else [self.path]
+        )
+        return {key: line[0] for file in files for key, line in ReviewAnswers.beside(str(file)).lines.items()}
+
+    def judge(self, number: int, row: str, verdict: Verdict) -> Json:
+        """Keep an answer about a suspicious annotation beside the file, and rank the others anew."""
+        from arcwise.annotation.states import only_decided
+        from arcwise.mining.answers import ReviewAnswers, word_key
+        from arcwise.mining.words import FlatWords
+
+        with self._changing:
+            sentence, _ = self.view.present(number)
+            if not (row.isdecimal() and 1 <= int(row) <= len(sentence)):
+                raise NotFound(f"word {row} does not exist; the sentence has {len(sentence)} words")
+            words, word = FlatWords(only_decided([sentence])), int(row) - 1
+            answers = ReviewAnswers.beside(self._document.source(number))
+            answers.add(words, word, verdict, first=number)
+            self._suggestions.answer_suspicion(word_key(words, word), verdict)
+        return {"answers": len(answers.lines)}
 
     def detect_errors(self) -> Json:
         """Look for suspicious annotations in the background."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from arcwise.annotation.background_job import TaskState
 from arcwise.annotation.background_trainer import BackgroundTrainer
-from arcwise.annotation.error_detection import ErrorDetection
+from arcwise.annotation.error_detection import ErrorDetection, SuspiciousWord
 from arcwise.annotation.suggestions import SentenceSuggestions
 from arcwise.errors import InputError
 from arcwise.treebanks import Sentence, Treebank
@@ -21,7 +21,6 @@ from arcwise.web.events import Events
 if TYPE_CHECKING:
     from arcwise.annotation.assistant import Assistant
     from arcwise.annotation.tag_accuracy import TagAccuracy
-    from arcwise.annotation.training import SuspiciousWord
     from arcwise.parsing.parser import Parser
     from arcwise.text.tokenizer import Tokenizer
 
@@ -84,10 +83,12 @@ class SuggestionService:
         new_model: Callable[[], None] = lambda: None,
         trained: Callable[[], None] = lambda: None,
         annotated: Callable[[], Iterable[Treebank]] = tuple,
+        verdicts: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         """
         model: name and parser of a model that is preferred over a trained one.
         annotated: the sentences on which its tags are measured.
+        verdicts: answers about suspicious annotations, by the keys of words.
         """
         self._annotated, self._measuring, self._measured = annotated, threading.Lock(), False
         self._events, self._new_model, self._trained = events, new_model, trained
@@ -97,7 +98,7 @@ class SuggestionService:
         self._models: dict[Which, LoadedModel] = {}
         self._trainer = BackgroundTrainer(file, on_change=self._training_changed)
         self._trainings = len(self._trainer.history)
-        self._errors = ErrorDetection(on_change=self._detection_changed)
+        self._errors = ErrorDetection(verdicts=verdicts, on_change=self._detection_changed)
         if model is not None:
             self._models["given"] = LoadedModel.of("given", *model)
         trained_parser = self._trainer.model()
@@ -225,8 +226,12 @@ class SuggestionService:
         """Look for suspicious annotations in the background."""
         self._errors.start(treebank)
 
+    def answer_suspicion(self, key: str, verdict: str) -> None:
+        """Rank suspicious annotations anew after an answer about one."""
+        self._errors.answer(key, verdict)
+
     def detection(self) -> tuple[Json, list[Json]]:
-        """The state of the search for suspicious annotations, and its results, least probable first."""
+        """The state of the search for suspicious annotations, and its results, most probable error first."""
         state = self._errors.state
         # The name of the state is that of a training, which runs in the same way.
         names = {"training": "running"}
@@ -275,14 +280,12 @@ def given_accuracy(parser: Parser, treebanks: Iterable[Treebank]) -> TagAccuracy
 
 
 def _suspicious_json(word: SuspiciousWord) -> Json:
+    proposed = {"head": word.instead_head, "label": word.instead_label}
     return {
         "row": str(word.word),
         "head": word.head,
         "label": word.label,
         "probability": word.probability,
-        "instead": {
-            "head": word.instead_head,
-            "label": word.instead_label,
-            "probability": word.instead_probability,
-        },
+        "instead": proposed if word.instead_head >= 0 else None,
+        "reasons": list(word.reasons),
     }

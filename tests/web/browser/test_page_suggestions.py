@@ -214,6 +214,12 @@ def test_the_search_for_suspicious_annotations_reports_and_lists_them(open_page:
     tab.page.wait_for_function("() => own.state.number === 12 && own.state.selected === '1'")
     tab.page.locator("#word .doubt-line").wait_for()
     assert "?" in tab.text("1")
+    tab.page.locator("#word .doubt-line").get_by_role("button", name="It is right").click()
+    tab.page.wait_for_function("() => !document.querySelector('#word .doubt-line')")
+    fewer = tab.process.get("/api/doubts").json()["total"]
+    assert fewer == listed["total"] - 1
+    panel.locator(".suspect").get_by_role("button", name="Never ask").first.click()
+    tab.page.wait_for_function(f"() => document.querySelectorAll('.suspect').length === {fewer - 1}")
 
 
 def test_a_search_for_suspicious_annotations_that_cannot_start_says_why(open_page: OpenPage) -> None:
@@ -223,14 +229,15 @@ def test_a_search_for_suspicious_annotations_that_cannot_start_says_why(open_pag
     tab.page.get_by_text("the search for suspicious annotations needs at least").wait_for()
 
 
-def test_doubts_are_marked_and_taken(open_page: OpenPage) -> None:
+def test_doubts_are_marked_and_taken(open_page: OpenPage, tmp_path: Path) -> None:
     tab = open_page(BIRDS)
     doubt: dict[str, Any] = {
         "row": "3",
         "head": 2,
         "label": "obj",
-        "probability": 0.02,
-        "instead": {"head": 1, "label": "nmod", "probability": 0.9},
+        "probability": 0.92,
+        "instead": {"head": 1, "label": "nmod"},
+        "reasons": ["of 40 similar contexts 38 have nmod"],
     }
     tab.page.evaluate(
         "(doubt) => { own.state.keep({...own.state.sentence, doubts: [doubt]});"
@@ -242,8 +249,14 @@ def test_doubts_are_marked_and_taken(open_page: OpenPage) -> None:
     tab.page.locator("#word .doubt-line", has_text="nmod of 1 Birds").get_by_role(
         "button", name="Use it"
     ).click()
+    tab.page.wait_for_function("() => own.state.row('3').head === '1'")
     tab.settled()
     assert tab.row("3", "head", "deprel") == ["1", "nmod"]
+    # Taking a proposal answers that the annotation was wrong.
+    (verdict,) = [
+        line for line in (tmp_path / "a.conllu.verdicts").read_text().splitlines() if "error" in line
+    ]
+    assert verdict.split("\t")[1:] == ["error", "birds", "3", "songs", "2", "obj"]
 
 
 def test_nothing_that_was_kept_is_lost_when_the_server_is_killed(browser: Any, tmp_path: Path) -> None:

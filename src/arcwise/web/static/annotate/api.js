@@ -62,6 +62,7 @@ export class Api {
   adjudicate(choice) { return this.post("adjudicate", choice); }
   validate(query) { return this.get("validate", query); }
   mute(rule, muted) { return this.post("mute", { rule, muted }); }
+  judge(sentence, row, verdict) { return this.post("verdict", { sentence, row, verdict }); }
   doubts(query) { return this.get("doubts", query); }
 
   /**

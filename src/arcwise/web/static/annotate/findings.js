@@ -20,7 +20,7 @@ export class Checks {
       [["all", "errors and warnings"], ["error", "errors only"], ["warning", "warnings only"]].map(([value, text]) => el("option", { value }, text)));
     this.filter.value = state.view.rule;
     this.muted = el("p", { class: "soft line" });
-    this.suspicious = button("Find suspicious annotations", () => this.#findSuspicious(), { title: "Words whose annotation is improbable for parsers trained on the other sentences" });
+    this.suspicious = button("Find suspicious annotations", () => this.#findSuspicious(), { title: "Words that are probably wrong, judged by parsers trained on the other sentences, by statistics of the file and by the rules" });
     this.detection = el("p", { class: "soft line", role: "status" });
     this.bar = el("progress", { max: 1, value: 0, hidden: true, "aria-label": "Progress of the search for suspicious annotations" });
     this.words = el("div", { class: "suspicious" });
@@ -93,8 +93,26 @@ export class Checks {
   }
 
   #doubt(word) {
-    const suggested = word.instead ? `suggested: ${word.instead.label} of ${word.instead.head}, ${percent(word.instead.probability)}` : "";
-    return this.#item(word, `${word.label} of ${word.head}: ${word.probability === 0 ? "no other sentence has this label" : percent(word.probability)}`, suggested);
+    const proposal = word.instead ? ` → ${word.instead.label} of ${word.instead.head}` : "";
+    const judge = (verdict, text, title) => button(text, () => this.#judge(word, verdict), { class: "link", title });
+    return el("div", { class: "suspect" },
+      this.#item(word, `${percent(word.probability)} wrong: ${word.label} of ${word.head}${proposal}`, (word.reasons ?? [])[0]),
+      el("span", { class: "judge" },
+        judge("error", "Wrong", "It is an error: similar words move up in this list"),
+        judge("correct", "Right", "It is right: similar words move down in this list"),
+        judge("acknowledged", "Never ask", "Right or wrong, do not list this arc again")));
+  }
+
+  /** Answer whether an annotation is wrong; the answer is kept beside the file, and the list is ranked anew. */
+  async #judge(word, verdict) {
+    try {
+      await this.state.api.judge(word.sentence, word.row, verdict);
+      await this.state.refresh([word.sentence]);
+      this.asked = true;
+      await this.detected();
+    } catch (refusal) {
+      tell(refusal.message, "bad");
+    }
   }
 
   async check() {

@@ -171,6 +171,17 @@ export class Page {
     parts[(at + step + parts.length) % parts.length].focus();
   }
 
+  /** Answer whether a suspicious annotation of the open sentence is an error. */
+  async judge(row, verdict) {
+    try {
+      await this.state.api.judge(this.state.number, row, verdict);
+      await this.state.refresh([this.state.number]);
+      this.views.checks.detected();
+    } catch (refusal) {
+      tell(refusal.message, "bad");
+    }
+  }
+
   wordMenu(at) {
     const empty = this.state.row()?.kind === "empty";
     const entries = this.actions.filter((action) => (empty ? ["remove-empty", "form", "upos", "feats", "deps", "misc"].includes(action.id) : action.word));

@@ -142,14 +142,23 @@ export class WordPanel {
     const lines = shown.slice(0, MOST).map(line);
     if (shown.length > MOST) lines.push(el("li", {}, el("details", {}, el("summary", {}, `${shown.length - MOST} more findings in this sentence`), el("ul", { class: "lines" }, shown.slice(MOST).map(line)))));
     const suspicious = sentence.doubts.filter((entry) => entry.row === row?.id).map((entry) => el("li", { class: "doubt-line" }, el("b", {}, "? "),
-      entry.probability === 0 ? `No other sentence has the label ${entry.label}` : `Improbable for parsers that have not seen this sentence${entry.probability === null ? "" : ` (${percent(entry.probability)})`}`,
-      entry.instead ? `; they suggest ${entry.instead.label} of ${this.editor.name(String(entry.instead.head))}, ${percent(entry.instead.probability)} ` : "",
-      entry.instead ? button("Use it", () => this.editor.takeAlternative(entry.row, entry.instead.head, entry.instead.label)) : null));
+      `Probably wrong (${percent(entry.probability)})`,
+      entry.instead ? `; proposed: ${entry.instead.label} of ${this.editor.name(String(entry.instead.head))} ` : " ",
+      entry.instead ? button("Use it", () => this.#take(entry)) : null,
+      button("It is right", () => this.page.judge(entry.row, "correct"), { title: "Similar words become less suspicious" }),
+      button("Never ask", () => this.page.judge(entry.row, "acknowledged"), { title: "Do not list this arc again" }),
+      entry.reasons?.length ? el("ul", { class: "reasons" }, entry.reasons.map((reason) => el("li", {}, reason))) : null));
     const notes = sentence.notes.filter((entry) => entry.on === "" || noteRow(entry.on) === row?.id)
       .map((entry) => el("li", { class: "note-line" }, el("b", {}, "✎ "), entry.on ? `${entry.on}: ` : "", el("bdi", {}, entry.text)));
     const differences = Object.entries(sentence.beside?.rows?.[row?.id] ?? {}).map(([column, [ours, theirs]]) =>
       el("li", {}, el("b", {}, "≠ "), `${column.toUpperCase()}: here ${ours}, other file ${theirs}`));
     const more = elsewhere ? el("li", { class: "soft" }, `${elsewhere} more ${elsewhere === 1 ? "finding" : "findings"} at other words (press ! to go there)`) : null;
     return el("ul", { class: "lines" }, lines, suspicious, notes, differences, more);
+  }
+
+  /** Take the proposal, which also answers that the annotation was wrong. */
+  async #take(entry) {
+    await this.page.judge(entry.row, "error");
+    this.editor.takeAlternative(entry.row, entry.instead.head, entry.instead.label);
   }
 }
