@@ -221,7 +221,7 @@ def test_the_estimate_of_the_paper_s_search_is_near_its_size(seed: int) -> None:
 
 def test_an_estimate_without_one_finished_walk_says_so() -> None:
     class Endless:
-        def walk_step(self, node: object | None) -> list[object]:
+        def walk_step(self, node: object | None, *, time_limit: float | None = None) -> list[object]:
             time.sleep(0.002)
             return [object(), object()]
 
@@ -229,6 +229,36 @@ def test_an_estimate_without_one_finished_walk_says_so() -> None:
     assert found.walks == 0
     assert found.nodes > 1
     assert found.nodes_error == np.inf
+
+
+def test_every_step_of_an_estimate_has_a_time_limit() -> None:
+    limits: list[float | None] = []
+
+    class Short:
+        def walk_step(self, node: object | None, *, time_limit: float | None = None) -> list[object]:
+            limits.append(time_limit)
+            time.sleep(0.002)
+            # The first walk ends at once, the second one never.
+            return [] if len(limits) == 1 else [object()]
+
+    found = estimate_tree(Short(), walks=5, time_limit=0.02)
+    assert found.walks == 1
+    assert all(limit is not None and 0 < limit <= 0.2 for limit in limits)
+    assert limits[0] is not None
+    assert limits[0] <= 0.02
+
+
+def test_the_search_for_a_ray_has_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    from arcwise.induction.global_search import lp
+
+    monkeypatch.setattr(lp, "RAY_SECONDS", 7.0)
+    program = lp.LinearProgram()
+    program.add_rows([1.0], [1.0])
+    program.add_columns([2.0], starts=[0, 1], rows=[0], values=[1.0])
+    program.solve()
+    before = program._solver.getRunTime()
+    program.dual_ray()
+    assert 0 < program._solver.getOptionValue("time_limit")[1] - before <= 7.5
 
 
 def test_a_long_linear_program_keeps_the_time_limit() -> None:

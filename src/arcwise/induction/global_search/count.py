@@ -146,8 +146,10 @@ class CountSearch:
         self.seconds = before + time.monotonic() - began
         self._report(progress)
 
-    def walk_step(self, node: object | None) -> list[object]:
-        """For ``estimate_tree``: bound and split one node; return its children that are still open."""
+    def walk_step(self, node: object | None, *, time_limit: float | None = None) -> list[object]:
+        """For ``estimate_tree``: bound and split one node, which takes no time to limit; return its children
+        that are still open.
+        """
         if node is None:
             node = CountNode((0, self.proof.add_node([])), self.problem.root_box, None)
             if self.best.heads is None:

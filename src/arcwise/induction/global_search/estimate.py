@@ -20,9 +20,15 @@ import numpy as np
 class Walkable(Protocol):
     """A search whose tree can be sampled."""
 
-    def walk_step(self, node: object | None) -> list[object]:
-        """Bound and split a node (None: the root); return its children that are still open."""
+    def walk_step(self, node: object | None, *, time_limit: float | None = None) -> list[object]:
+        """Bound and split a node (None: the root), in about this time; return its children that are still
+        open.
+        """
         ...
+
+
+_LATE = 10
+"""A walk after the first is finished beyond the time limit, up to this many times its length."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +54,17 @@ def estimate_tree(
     time_limit: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> TreeEstimate:
-    """Estimate from this many walks, or as many as the time limit allows."""
+    """Estimate from this many walks, or as many as the time limit allows; a walk under way is finished."""
     random = np.random.default_rng(seed)
     began = time.monotonic()
     sizes: list[float] = []
     times: list[float] = []
 
-    def over() -> bool:
-        return time_limit is not None and time.monotonic() - began > time_limit
+    def left(times: int = 1) -> float | None:
+        return None if time_limit is None else times * time_limit - (time.monotonic() - began)
+
+    def over(times: int = 1) -> bool:
+        return time_limit is not None and time.monotonic() - began > times * time_limit
 
     while len(sizes) < walks and not (sizes and over()):
         weight = 1.0
@@ -63,13 +72,15 @@ def estimate_tree(
         node: object | None = None
         while True:
             started = time.monotonic()
-            children = search.walk_step(node)
+            children = search.walk_step(node, time_limit=left(_LATE if sizes else 1))
             nodes += weight
             seconds += weight * (time.monotonic() - started)
             if not children:
                 break
             if not sizes and over():
                 return TreeEstimate(nodes, math.inf, seconds, math.inf, 0)
+            if sizes and over(_LATE):
+                return TreeEstimate(*_mean(sizes), *_mean(times), len(sizes))
             weight *= len(children)
             node = children[int(random.integers(len(children)))]
         sizes.append(nodes)

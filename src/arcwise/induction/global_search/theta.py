@@ -133,7 +133,7 @@ class ThetaSearch:
         self.seconds = before + time.monotonic() - began
         self._report(progress)
 
-    def walk_step(self, node: object | None) -> list[object]:
+    def walk_step(self, node: object | None, *, time_limit: float | None = None) -> list[object]:
         """For ``estimate_tree``: bound and split one node; return its children."""
         if node is None:
             if self.best.heads is None:
@@ -141,7 +141,7 @@ class ThetaSearch:
             node = self.root
         assert isinstance(node, ThetaNode)
         # Without a record of its own every walk would add to the proof.
-        return list(self._expand(ThetaNode(node.order, node.box)))
+        return list(self._expand(ThetaNode(node.order, node.box), time_limit=time_limit))
 
     def _first_incumbent(self) -> None:
         # At least one restart: every result has parses.
