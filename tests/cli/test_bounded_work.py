@@ -83,6 +83,11 @@ def test_numbers_of_thousands_of_digits_are_findings(tmp_path: Path) -> None:
     "arguments, message",
     [
         (["validate", "--level", "ud"], "nothing wrong"),
+        (["validate", "--consistency"], "1 file: 0 inconsistencies"),
+        (["validate", "--learn", "--to", "-"], "2 relations, 0 features"),
+        (["enhance"], "left unchanged: 1 sentence that has more than 2000 words"),
+        (["search", "--count", "[empty=yes|no] <- [empty=yes]"], ""),
+        (["show", "--tikz", "trees.tex"], "has 200000 words; a picture shows at most 2000"),
         (["show"], "200000 words, too many to draw arcs"),
         (["show", "--svg", "tree.svg"], "has 200000 words; a picture shows at most 2000"),
         (["show", "--html", "trees.html"], "has 200000 words; a picture shows at most 2000"),

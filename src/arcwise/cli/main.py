@@ -30,6 +30,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "diff": "Differences between two annotators, word by word, and their agreement",
         "merge": "Merge the changes of two people to one file; also as a git merge driver",
         "projectivise": "Replace trees with crossing arcs by the nearest projective trees",
+        "enhance": "Fill DEPS with enhanced dependencies that follow from the trees by rule",
     },
     "Parsers": {
         "train": "Train a parser, or a pipeline from raw text to trees",

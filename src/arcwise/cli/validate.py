@@ -191,8 +191,9 @@ def _learn(files: list[str], output: str | None, *, overwrite: bool) -> None:
     with open_output(target) as out:
         out.write(data.to_toml(", ".join(Path(file).name for file in files)).encode())
     features = {name for by_name in (data.features or {}).values() for name in by_name}
+    shown = "language data" if target == "-" else target
     echo(
-        f"{target}: {len(data.relations or ())} relations, {len(features)} features, "
+        f"{shown}: {len(data.relations or ())} relations, {len(features)} features, "
         f"{len(data.auxiliaries or ())} auxiliaries; read it and delete mistakes",
         err=True,
     )

@@ -261,3 +261,15 @@ def test_relations_hold_between_the_nodes_of_their_definition(seed: int) -> None
         free = f"@a[{left}]; @b[{right}]"
         without = [pair for pair in found(free, treebank) if pair not in expected]
         assert found(f"{free}; without @a {sign} @b", treebank) == without, query
+
+
+@pytest.mark.slow
+def test_a_long_sentence_of_empty_nodes_takes_linear_time() -> None:
+    """Counting matches anew for each of many parts made it quadratic."""
+    rows = []
+    for n in range(1, 100_001):
+        rows.append(f"{n}\tw\t_\tX\t_\t_\t{n - 1}\t{'dep' if n > 1 else 'root'}\t_\t_")
+        rows.append(f"{n}.1\te\t_\tX\t_\t_\t_\t_\t{n}:dep\t_")
+    treebank = Treebank.from_string("\n".join(rows) + "\n\n")
+    assert Query.parse("[empty=yes] <- []").count(treebank) == (100_000, 1)
+    assert Query.parse("@a . @e[empty=yes]; @e . @b").count(treebank) == (99_999, 1)

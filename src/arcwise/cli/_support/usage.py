@@ -29,6 +29,7 @@ VALUE_NAMES = {
     "KEY=VALUE": "note",
     "NUMBERS": "capacities distances",
     "PARTS": "parts",
+    "RULES": "rule_names",
     "WHICH": "sentence",
     "COMMAND": "command",
 }

@@ -17,6 +17,14 @@ from arcwise.treebanks.edits.comments import (
     notes_of,
 )
 from arcwise.treebanks.edits.edited_sentence import EditedSentence, check_readable
+from arcwise.treebanks.edits.enhancement import (
+    ENHANCEMENT_RULES,
+    EnhancementRule,
+    GeneratedArc,
+    GeneratedDeps,
+    generated_arcs,
+    generated_deps,
+)
 from arcwise.treebanks.edits.sentences import join_blocks, split_block
 from arcwise.treebanks.edits.values import Accept, SetDeps, SetField
 from arcwise.treebanks.edits.words import (
@@ -29,11 +37,15 @@ from arcwise.treebanks.edits.words import (
 )
 
 __all__ = [
+    "ENHANCEMENT_RULES",
     "Accept",
     "AddComment",
     "AddEmptyNode",
     "AnnotatorNote",
     "Edit",
+    "EnhancementRule",
+    "GeneratedArc",
+    "GeneratedDeps",
     "JoinWords",
     "MakeMultiword",
     "RemoveComment",
@@ -48,6 +60,8 @@ __all__ = [
     "edit_from_json",
     "edit_to_json",
     "edited",
+    "generated_arcs",
+    "generated_deps",
     "join_blocks",
     "notes_of",
     "split_block",

@@ -173,9 +173,11 @@ class _Join:
     def extend_at_once(self, block: PartialMatches) -> PartialMatches | None:
         """All matches of a block in any order; None if they are too many for the memory."""
         parts: list[PartialMatches] = []
+        rows = 0
         for part in self.extend(block):
             parts.append(part)
-            if sum(len(some.sentence) for some in parts) > _MAX_ROWS:
+            rows += len(part.sentence)
+            if rows > _MAX_ROWS:
                 return None
         return PartialMatches.joined(parts)
 

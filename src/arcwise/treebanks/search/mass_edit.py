@@ -11,6 +11,7 @@ import numpy as np
 
 from arcwise.errors import InputError
 from arcwise.treebanks.edits import Edit, SetField, edited
+from arcwise.treebanks.search.nodes import with_empty_nodes
 from arcwise.treebanks.search.query import Hit, Query
 from arcwise.treebanks.search.syntax import (
     KEYED,
@@ -199,9 +200,8 @@ class MassEdit:
         if self.word_change is not None:
             yield from self._plan_words(columns, self.word_change)
             return
-        nodes = self.query.columns(columns)
         for number, hits in groupby(self.query.hits(columns), key=lambda hit: hit.sentence):
-            draft = _Draft(columns, nodes, number)
+            draft = _Draft(columns, number)
             refused = []
             for hit in hits:
                 reason = draft.apply(hit, self.assignments)
@@ -265,12 +265,15 @@ class _Draft:
     """The new fields of one sentence while its hits are processed."""
 
     columns: Columns
-    nodes: Columns
-    """The columns that were searched, with empty nodes if the query asks for them."""
     number: int
     fields: dict[Place, str] = field(default_factory=dict)
     """Fields set so far, by ID and column."""
     requested: dict[Place, FieldValues] = field(default_factory=dict)
+
+    @property
+    def nodes(self) -> Columns:
+        """The columns with empty nodes, which can be part of a hit."""
+        return with_empty_nodes(self.columns)
 
     @property
     def first(self) -> int:
