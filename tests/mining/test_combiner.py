@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,10 @@ from arcwise.learning.model_file import Packed
 from arcwise.mining import Combiner, RevisionHistory, mine
 from arcwise.mining.adaptation import Adaptation
 from arcwise.mining.boosting import BoostedTrees, binned
-from arcwise.mining.combiner import mean_log_odds
+from arcwise.mining.combiner import TREEBANK_WEIGHT, mean_log_odds
 from arcwise.mining.features import ErrorFeatures
+from arcwise.mining.logistic import LogisticRegression
+from arcwise.mining.ranks import log_ranks
 from mining.planted import planted
 
 
@@ -24,7 +27,8 @@ def history(seed: int, count: int = 400) -> RevisionHistory:
     kinds = [str(random.choice(["good", "bad"])) for _ in range(count)]
     wrong = ((a > 0.5) & (b > 0.5)) | (np.array([k == "bad" for k in kinds]) & (random.random(count) < 0.5))
     b[::7] = np.nan
-    return RevisionHistory(ErrorFeatures({"a": a, "b": b}, {"kind": kinds}), np.ones(count, np.bool_), wrong)
+    features = ErrorFeatures({"a": a, "b": b}, {"kind": kinds})
+    return RevisionHistory(features, np.ones(count, np.bool_), wrong, np.zeros(count, np.bool_))
 
 
 def test_boosted_trees_learn_an_interaction() -> None:
@@ -71,6 +75,32 @@ def test_a_saved_combiner_gives_the_same_probabilities(tmp_path: Path) -> None:
 def test_a_damaged_combiner_is_refused() -> None:
     with pytest.raises(ModelError, match="damaged"):
         Combiner.unpack(Packed(Combiner.kind, Combiner.version, {}, {}))
+
+
+def test_ranks_do_not_depend_on_the_scale_of_a_signal() -> None:
+    values = np.array([3.0, 1.0, 2.0, np.nan])
+    everyone = np.ones(4, np.bool_)
+    assert log_ranks(values, everyone).tolist() == log_ranks(np.exp(5 * values), everyone).tolist()
+    # Half the others are as high: -log(1/2 / 2) for the word itself.
+    assert log_ranks(np.array([1.0, 1.0]), np.ones(2, np.bool_)) == pytest.approx(np.log([2, 2]) - 1)
+
+
+def test_logistic_regression_keeps_evidence_from_counting_against_an_error() -> None:
+    random = np.random.default_rng(4)
+    values = random.normal(size=(500, 3))
+    wrong = random.random(500) < 1 / (1 + np.exp(-(2 * values[:, 0] - values[:, 1] - values[:, 2])))
+    fit = LogisticRegression.fit(
+        values, wrong, np.ones(500), positive=np.array([True, True, False]), penalty=0.1
+    )
+    assert fit.weights[0] > 1
+    assert fit.weights[1] == 0
+    assert fit.weights[2] < -0.4
+
+
+def test_sweeps_weigh_less_than_single_corrections() -> None:
+    plain = history(3)
+    swept = replace(plain, swept=plain.revised)
+    assert swept.weights.sum() < plain.weights.sum() == pytest.approx(TREEBANK_WEIGHT)
 
 
 def test_the_mean_ignores_signals_without_an_opinion() -> None:

@@ -38,8 +38,8 @@ def run(
     ),
     signals: str = typer.Option(
         "",
-        help="Use only these signals, separated by commas: parsers, conditional, tags, variation, frames, "
-        "lexicon, rules, thresholds. [default: all]",
+        help="Use only these signals, separated by commas: parsers, conditional, labels, tags, variation, "
+        "frames, lexicon, rules, thresholds. [default: all]",
         show_default=False,
     ),
     time: Literal["fast", "full"] = typer.Option(

@@ -17,73 +17,103 @@ from arcwise.learning.model_file import Packed, read_model, write_model
 from arcwise.mining.boosting import BoostedTrees
 from arcwise.mining.evidence import Floats
 from arcwise.mining.features import ErrorFeatures
+from arcwise.mining.logistic import LogisticRegression
+from arcwise.mining.ranks import log_ranks, log_ranks_within
+from arcwise.mining.revisions import Revisions
 from arcwise.treebanks.files import PathLike
 
 if TYPE_CHECKING:
     from typing import Self
 
 SHIPPED = Path(__file__).parent / "combiner.arcwise"
+SWEPT = 0.2
+"""Weight of words that were revised in a sweep: a new guideline of one treebank says little about others."""
+TREEBANK_WEIGHT = 10_000.0
+"""Total weight of a treebank in training, whatever its size."""
+_WITHIN = ("parsers.mean", "conditional.given", "labels.given", "frames.marker")
+"""Numbers that are also ranked among the words of the same kind."""
+_GROUPS = ("label", "pair")
+_CONTEXT = ("arc.", "sentence.")
+"""Prefixes of numbers that are no evidence by themselves, so that their weights may have any sign."""
 _PRIOR = 30.0
 """Words of a kind at which its own rate of errors counts as much as the rate of all kinds."""
 
 
 @dataclass(frozen=True)
 class RevisionHistory:
-    """The features of a treebank, and which of its words were errors."""
+    """The features of a treebank, and which of its words its maintainers corrected later."""
 
     features: ErrorFeatures
     compared: npt.NDArray[np.bool_]
-    wrong: npt.NDArray[np.bool_]
+    revised: npt.NDArray[np.bool_]
+    swept: npt.NDArray[np.bool_]
+    """Revised words that belong to a sweep."""
+
+    @classmethod
+    def of(cls, features: ErrorFeatures, revisions: Revisions) -> RevisionHistory:
+        """The history of a treebank whose features were measured on the older release."""
+        return cls(features, revisions.compared, revisions.revised, revisions.revised & ~revisions.scattered)
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each compared word."""
+        count = max(int(self.compared.sum()), 1)
+        return np.where(self.swept[self.compared], SWEPT, 1.0) * TREEBANK_WEIGHT / count
 
 
 @dataclass(frozen=True)
 class Combiner:
-    """Boosted trees over the signals, and over how often each kind of word was wrong in other treebanks."""
+    """The mean of a logistic regression and of boosted trees.
+
+    Both read the signals as log-ranks within the treebank, and how often each kind of word was wrong in other
+    treebanks. The regression carries over to treebanks of other languages, the trees see interactions.
+    """
 
     kind: ClassVar[str] = "error-combiner"
     version: ClassVar[int] = 1
 
+    regression: LogisticRegression
     trees: BoostedTrees
     numbers: tuple[str, ...]
-    """The features that the trees read, in this order, before the kinds."""
+    """The numbers that both models read, in this order, before the kinds."""
     rates: Mapping[str, Mapping[str, float]]
     """Feature → category → log ratio of its rate of errors to that of all words."""
     trained_on: tuple[str, ...] = ()
 
     @classmethod
     def train(
-        cls, histories: Mapping[str, RevisionHistory], *, rounds: int = 120, depth: int = 4, seed: int = 1
+        cls, histories: Mapping[str, RevisionHistory], *, rounds: int = 100, depth: int = 3, seed: int = 1
     ) -> Combiner:
-        """Train on treebanks whose errors are finite; each treebank has the same weight."""
-        names = tuple(next(iter(histories.values())).features.numbers)
-        rates = _rates(histories)
-        wrong = np.concatenate([h.wrong[h.compared] for h in histories.values()])
-        weights = np.concatenate([_weights(h) for h in histories.values()])
-        rows = [_rates_held_out(histories, name) for name in histories]
+        """Train on treebanks whose errors are known; each treebank has the same weight."""
+        numbers = tuple(next(iter(histories.values())).features.numbers)
+        wrong = np.concatenate([h.revised[h.compared] for h in histories.values()])
+        weights = np.concatenate([h.weights for h in histories.values()])
         values = np.concatenate(
             [
-                _matrix(h.features, names, held_out)[h.compared]
-                for h, held_out in zip(histories.values(), rows, strict=True)
+                _matrix(h.features, numbers, _rates_of_others(histories, name))[h.compared]
+                for name, h in histories.items()
             ]
         )
-        trees = BoostedTrees.fit(values, wrong, weights, rounds=rounds, depth=depth, seed=seed)
-        return cls(trees, names, rates, tuple(histories))
+        regression = LogisticRegression.fit(values, wrong, weights, positive=_is_evidence(numbers, values))
+        trees = BoostedTrees.fit(values, wrong, weights, rounds=rounds, depth=depth, rate=0.08, seed=seed)
+        return cls(regression, trees, numbers, _rates(histories), tuple(histories))
 
     def log_odds(self, features: ErrorFeatures) -> Floats:
         """The log-odds of an error for every word."""
-        return self.trees.predict(_matrix(features, self.numbers, self.rates))
+        values = _matrix(features, self.numbers, self.rates)
+        return np.asarray((self.regression.predict(values) + self.trees.predict(values)) / 2)
 
     def pack(self) -> Packed:
         """The combiner as plain values."""
-        lengths = [len(edges) for edges in self.trees.edges]
         header = {
             "numbers": list(self.numbers),
-            "rates": self.rates,
-            "bias": self.trees.bias,
-            "edges": lengths,
+            "rates": {name: dict(table) for name, table in self.rates.items()},
+            "biases": [self.regression.bias, self.trees.bias],
+            "edges": [len(edges) for edges in self.trees.edges],
             "trained_on": list(self.trained_on),
         }
         arrays = {
+            "weights": self.regression.weights.astype(np.float32),
             "edges": np.concatenate([np.zeros(0), *self.trees.edges]).astype(np.float32),
             "features": self.trees.features,
             "bins": self.trees.bins,
@@ -99,15 +129,19 @@ class Combiner:
         try:
             ends = np.cumsum(header["edges"])[:-1]
             edges = [part.astype(np.float64) for part in np.split(np.asarray(arrays["edges"]), ends)]
+            regression = LogisticRegression(
+                np.asarray(arrays["weights"], np.float64), float(header["biases"][0])
+            )
             trees = BoostedTrees(
                 edges,
                 np.asarray(arrays["features"]),
                 np.asarray(arrays["bins"]),
                 np.asarray(arrays["leaves"], np.float64),
-                float(header["bias"]),
+                float(header["biases"][1]),
             )
-            return cls(trees, tuple(header["numbers"]), header["rates"], tuple(header["trained_on"]))
-        except (KeyError, TypeError, ValueError) as error:
+            numbers, rates = tuple(header["numbers"]), header["rates"]
+            return cls(regression, trees, numbers, rates, tuple(header["trained_on"]))
+        except (KeyError, TypeError, ValueError, IndexError) as error:
             raise ModelError(f"the combiner of error signals is damaged ({error})") from error
 
     def save(self, path: PathLike) -> None:
@@ -136,19 +170,30 @@ def mean_log_odds(scores: Sequence[Floats]) -> Floats:
 
 
 def _matrix(
-    features: ErrorFeatures, names: Sequence[str], rates: Mapping[str, Mapping[str, float]]
+    features: ErrorFeatures, numbers: Sequence[str], rates: Mapping[str, Mapping[str, float]]
 ) -> Floats:
-    count = len(next(iter(features.kinds.values())))
+    """The columns that the models read: log-ranks, log-ranks among words of the same kind, rates of kinds."""
+    count = features.count
     unknown = np.full(count, np.nan)
-    columns = [features.numbers.get(name, unknown) for name in names]
+    # Punctuation is ranked among the other words: histories say nothing about it.
+    reference = features.is_word if features.is_word.any() else np.ones(count, np.bool_)
+    columns = [log_ranks(features.numbers.get(name, unknown), reference) for name in numbers]
+    for name in _WITHIN:
+        values = features.numbers.get(name, unknown)
+        columns += [log_ranks_within(values, features.kinds[group]) for group in _groups(features)]
     for name, table in rates.items():
         columns.append(np.array([table.get(kind, 0.0) for kind in features.kinds[name]]))
-    return np.stack(columns, axis=1).astype(np.float64)
+    return np.stack(columns, axis=1)
 
 
-def _weights(history: RevisionHistory) -> Floats:
-    count = int(history.compared.sum())
-    return np.full(count, 10_000 / max(count, 1))
+def _groups(features: ErrorFeatures) -> list[str]:
+    return [group for group in _GROUPS if group in features.kinds]
+
+
+def _is_evidence(numbers: Sequence[str], values: Floats) -> npt.NDArray[np.bool_]:
+    evidence = np.ones(values.shape[1], np.bool_)
+    evidence[: len(numbers)] = [not name.startswith(_CONTEXT) for name in numbers]
+    return evidence
 
 
 def _rates(histories: Mapping[str, RevisionHistory]) -> dict[str, dict[str, float]]:
@@ -170,14 +215,15 @@ def _ratios(history: RevisionHistory, name: str) -> dict[str, float]:
     for word in np.flatnonzero(history.compared).tolist():
         kind = history.features.kinds[name][word]
         total[kind] += 1
-        wrong[kind] += bool(history.wrong[word])
+        wrong[kind] += bool(history.revised[word])
     base = max(sum(wrong.values()), 1) / max(sum(total.values()), 1)
     return {
-        kind: float(np.log((wrong[kind] + _PRIOR * base) / (n + _PRIOR) / base)) for kind, n in total.items()
+        kind: round(float(np.log((wrong[kind] + _PRIOR * base) / (count + _PRIOR) / base)), 4)
+        for kind, count in total.items()
     }
 
 
-def _rates_held_out(histories: Mapping[str, RevisionHistory], name: str) -> dict[str, dict[str, float]]:
-    """The rates of the other treebanks, as they will be finite of a treebank without a history."""
+def _rates_of_others(histories: Mapping[str, RevisionHistory], name: str) -> dict[str, dict[str, float]]:
+    """The rates of the other treebanks, as they will be known of a treebank without a history."""
     others = {other: history for other, history in histories.items() if other != name}
     return _rates(others) if others else {kind: {} for kind in histories[name].features.kinds}

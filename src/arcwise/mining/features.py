@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from arcwise.mining.evidence import Floats, universal
 from arcwise.mining.proposals import Proposals
@@ -22,6 +23,16 @@ class ErrorFeatures:
     kinds: Mapping[str, list[str]]
     """Name → one category per word, comparable between treebanks."""
 
+    @property
+    def count(self) -> int:
+        """The number of words."""
+        return len(next(iter(self.kinds.values())))
+
+    @property
+    def is_word(self) -> npt.NDArray[np.bool_]:
+        """Which words are not punctuation, as far as tags say so."""
+        return np.array([tag != "PUNCT" for tag in self.kinds.get("upos", [""] * self.count)], np.bool_)
+
     @classmethod
     def of(
         cls, words: FlatWords, measurements: Mapping[str, Measurement], proposals: Proposals
@@ -37,6 +48,7 @@ class ErrorFeatures:
             "arc.side": np.sign(words.offset).astype(np.float64),
             "arc.children": np.array([len(c) for c in words.children], np.float64),
             "arc.siblings": _siblings(words),
+            **_doubt_around(words, measurements),
             "sentence.length": np.log1p(words.treebank.sentence_lengths[words.sentence]).astype(np.float64),
             "proposal.weight": proposals.weights,
             "proposal.same_head": (proposals.heads == words.heads).astype(np.float64),
@@ -52,6 +64,27 @@ class ErrorFeatures:
             "change": [f"{a} {m} {b}" for a, m, b in zip(labels, moves, proposed, strict=True)],
         }
         return cls(numbers, kinds)
+
+
+def _doubt_around(words: FlatWords, measurements: Mapping[str, Measurement]) -> dict[str, Floats]:
+    """How doubtful the head, the dependents and the sentence of a word are: errors come in groups."""
+    if "parsers" not in measurements:
+        return {}
+    doubt = np.nan_to_num(measurements["parsers"].score, nan=-5.0)
+    head = words.head_index
+    children = np.full(len(words), np.nan)
+    dependents = np.flatnonzero(head >= 0)
+    children[head[dependents]] = -np.inf
+    np.maximum.at(children, head[dependents], doubt[dependents])
+    count = words.treebank.sentence_lengths
+    likely = 1 / (1 + np.exp(-doubt))
+    total = np.bincount(words.sentence, likely, len(count))
+    rest = (total[words.sentence] - likely) / np.maximum(count[words.sentence] - 1, 1)
+    return {
+        "around.head": np.where(head >= 0, doubt[head], np.nan),
+        "around.children": children,
+        "around.sentence": rest,
+    }
 
 
 def _siblings(words: FlatWords) -> Floats:

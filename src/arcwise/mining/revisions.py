@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,8 @@ class Revisions:
     """The head in the newer release, -1 where not compared."""
     labels: npt.NDArray[np.object_]
     """The universal label in the newer release."""
+    kinds: list[str]
+    """The kind of change of each word."""
 
     @classmethod
     def between(cls, old: Treebank, new: Treebank) -> Revisions:
@@ -49,9 +51,18 @@ class Revisions:
         old_heads = np.asarray(old.heads, np.int64)
         revised = compared & ((heads != old_heads) | np.asarray(labels != old_labels, np.bool_))
         kinds = [_kind(a, b) for a, b in zip(old_labels, labels, strict=True)]
-        counts = Counter(kinds[int(word)] for word in np.flatnonzero(revised))
-        rare = np.array([counts[kind] < SWEEP for kind in kinds], np.bool_)
-        return cls(compared, revised, revised & rare, heads, labels)
+        return cls(compared, revised, _scattered(revised, kinds), heads, labels, kinds)
+
+    def within(self, words: Flags) -> Revisions:
+        """The revisions of some of the words, with sweeps counted among these alone."""
+        revised = self.revised & words
+        scattered = _scattered(revised, self.kinds)
+        return replace(self, compared=self.compared & words, revised=revised, scattered=scattered)
+
+
+def _scattered(revised: Flags, kinds: list[str]) -> Flags:
+    counts = Counter(kinds[int(word)] for word in np.flatnonzero(revised))
+    return revised & np.array([counts[kind] < SWEEP for kind in kinds], np.bool_)
 
 
 def _kind(old: str, new: str) -> str:

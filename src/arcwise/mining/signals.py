@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from arcwise.errors import OptionError
 from arcwise.mining.frames import frames
+from arcwise.mining.labeller import labels_given_tree
 from arcwise.mining.lexicon import lexicon
 from arcwise.mining.parser_signals import conditional, parsers, tags, thresholds
 from arcwise.mining.rule_signal import rules
@@ -25,6 +26,12 @@ SIGNALS: Mapping[str, Signal] = {
             "conditional",
             "probability of the head and label given all other annotated arcs of the sentence",
             conditional,
+            crossfits=True,
+        ),
+        FunctionSignal(
+            "labels",
+            "probability of the label given the rest of the annotated tree",
+            labels_given_tree,
             crossfits=True,
         ),
         FunctionSignal("tags", "UPOS according to a tagger trained on other documents", tags, crossfits=True),

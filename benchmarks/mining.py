@@ -1,0 +1,345 @@
+"""Error mining against what treebank maintainers corrected in later releases.
+
+    python -m benchmarks.mining --revisions FOLDER --treebanks FOLDER [--pair English-EWT …] [--time fast]
+
+Each pair is two releases of the same sentences. A word counts as an error if the later release has another
+head or universal label (punctuation excluded); *scattered* errors are of a kind of change seen fewer than 20
+times, hence no application of a new guideline. What was not revised need not be right: precision is a lower
+bound. The combiner of each row was trained on the histories of the other pairs. ``--cache FOLDER`` keeps the
+cross-fitted evidence between runs. ``--signals`` adds a row per signal, ``--answers N`` simulates a review
+whose answers the later release gives, ``--planted`` plants errors in the later release, ``--ship FILE``
+trains the combiner that comes with arcwise on the freely licensed histories, and ``--write`` writes the
+tables to RESULTS.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import pickle
+import sys
+import time
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from measuring.tables import table
+
+from arcwise.engine import local_engine
+from arcwise.mining import Combiner, MiningResult, RevisionHistory, Revisions, mine
+from arcwise.mining.adaptation import Adaptation
+from arcwise.mining.crossfit import EFFORTS, Crossfitted, crossfit
+from arcwise.mining.evidence import universal
+from arcwise.treebanks import Treebank
+from benchmarks.report import write_section
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+REFIT = 5
+"""Answers after which the ranking of a simulated review is fitted again, as in ``arcwise mine --review``."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two releases; ``new`` None: train, dev and test of the folder of treebanks."""
+
+    name: str
+    old: str
+    new: str | None
+    free: bool
+    """Whether a model trained on it may be shipped: the licence has no non-commercial clause."""
+    measured: int | None = None
+    """Figures are those of this many last sentences (dev + test); None: all."""
+
+
+PAIRS = (
+    Pair("English-EWT", "r2.8", None, free=True, measured=2001 + 2077),
+    Pair("Danish-DDT", "r2.10", "r2.17", free=True),
+    Pair("Swedish-Talbanken", "r2.5", "r2.16", free=True),
+    Pair("English-GUM", "r2.8", "r2.16", free=False),
+    Pair("Turkish-IMST", "r2.8", None, free=False),
+)
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Where the data are, and how to mine them."""
+
+    revisions: Path
+    treebanks: Path
+    cache: Path | None
+    time: str
+    threads: int
+
+
+class MinedPair:
+    """A pair with its signals measured on the older release."""
+
+    def __init__(self, pair: Pair, folders: Folders) -> None:
+        self.pair, self.folders, self.seconds = pair, folders, float("nan")
+        self.old = Treebank.read(folders.revisions / pair.name / f"{pair.old}.conllu.xz")
+        self.result = mine(self.old, crossfitted=self._crossfitted(self.old, pair.name))
+
+    @cached_property
+    def new(self) -> Treebank:
+        if self.pair.new is not None:
+            return Treebank.read(self.folders.revisions / self.pair.name / f"{self.pair.new}.conllu.xz")
+        folder = self.folders.treebanks / self.pair.name
+        parts = [Treebank.read(folder / f"{part}.conllu.xz") for part in ("train", "dev", "test")]
+        return Treebank.from_sentences(sentence for part in parts for sentence in part)
+
+    @cached_property
+    def revisions(self) -> Revisions:
+        return Revisions.between(self.old, self.new)
+
+    @cached_property
+    def history(self) -> RevisionHistory:
+        return RevisionHistory.of(self.result.features, self.revisions)
+
+    @cached_property
+    def measured(self) -> Flags:
+        """The words that figures are about."""
+        flags = self.revisions.compared.copy()
+        if self.pair.measured is not None:
+            flags[: int(self.old.sentence_words[-1 - self.pair.measured])] = False
+        return flags
+
+    @cached_property
+    def scattered(self) -> Flags:
+        """Scattered errors among the measured words."""
+        return self.revisions.within(self.measured).scattered
+
+    def _crossfitted(self, treebank: Treebank, name: str) -> Crossfitted:
+        digest = hashlib.sha256(treebank.data).hexdigest()[:12]
+        cache = self.folders.cache and self.folders.cache / f"{name}-{self.folders.time}-{digest}.pickle"
+        if cache is not None and cache.exists():
+            # The cache is a folder of this benchmark's own making.
+            cached: Crossfitted = pickle.loads(cache.read_bytes())
+            return cached
+        started = time.monotonic()
+        engine = local_engine(self.folders.threads)
+        evidence = crossfit(treebank, effort=EFFORTS[self.folders.time], engine=engine, report=_say)
+        self.seconds = time.monotonic() - started
+        _say(f"{name}: cross-fitting took {self.seconds:.0f} s")
+        if cache is not None:
+            cache.parent.mkdir(parents=True, exist_ok=True)
+            cache.write_bytes(pickle.dumps(evidence))
+        return evidence
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def average_precision(scores: Floats, wrong: Flags) -> float:
+    """The mean over errors of the precision at their rank; NaN without errors."""
+    ranked = wrong[np.argsort(-scores, kind="stable")]
+    precision = np.cumsum(ranked) / np.arange(1, len(ranked) + 1)
+    return float(precision[ranked].mean()) if ranked.any() else float("nan")
+
+
+def calibration_error(log_odds: Floats, wrong: Flags) -> float:
+    """The expected calibration error over ten bins of equal width."""
+    p = 1 / (1 + np.exp(-log_odds))
+    bins = np.minimum((10 * p).astype(int), 9)
+    return sum(
+        float(abs(p[bins == b].mean() - wrong[bins == b].mean()) * (bins == b).mean())
+        for b in np.unique(bins)
+    )
+
+
+HEADER = (
+    "treebank", "ranked by", "words", "errors %", "scattered %", "AP", "scattered AP", "first 100 %",
+    "first 500 %", "errors in 5 %", "scattered in 5 %", "proposals %", "ECE %",
+)  # fmt: skip
+
+
+def row(mined: MinedPair, name: str, log_odds: Floats, *, calibrated: bool = True) -> tuple[str, ...]:
+    """The figures of one ranking."""
+    at = mined.measured
+    wrong, scattered, scores = mined.revisions.revised[at], mined.scattered[at], log_odds[at]
+    order = np.argsort(-scores, kind="stable")
+    first = order[: len(order) // 20]
+    right = _proposals_right(mined)[at][first][wrong[first]]
+    shares = [wrong[order[:100]].mean(), wrong[order[:500]].mean()]
+    shares += [flags[first].sum() / max(flags.sum(), 1) for flags in (wrong, scattered)]
+    return (
+        mined.pair.name,
+        name,
+        f"{len(order):,}",
+        f"{100 * wrong.mean():.1f}",
+        f"{100 * scattered.mean():.1f}",
+        f"{average_precision(scores, wrong):.3f}",
+        f"{average_precision(scores, scattered):.3f}",
+        *(f"{100 * share:.0f}" for share in shares),
+        f"{100 * right.mean():.0f}" if len(right) else "–",
+        f"{100 * calibration_error(scores, wrong):.1f}" if calibrated else "–",
+    )
+
+
+def _proposals_right(mined: MinedPair) -> Flags:
+    proposals, revisions = mined.result.proposals, mined.revisions
+    labels = np.array([universal(str(label)) for label in proposals.labels], object)
+    return (proposals.heads == revisions.heads) & np.asarray(labels == revisions.labels, np.bool_)
+
+
+def simulated_review(
+    mined: MinedPair, log_odds: Floats, answers: int, *, learn: bool = True, seed: int | None = None
+) -> tuple[list[int], Floats]:
+    """The words asked about, in order, and the final log-odds. ``seed``: ask at random instead."""
+    start = np.where(mined.measured, log_odds, -np.inf)
+    adaptation = Adaptation(replace(mined.result, log_odds=start))
+    asked: list[int] = []
+    judged: dict[int, bool] = {}
+    if seed is not None:
+        words = np.flatnonzero(mined.measured)
+        return np.random.default_rng(seed).permutation(words)[:answers].tolist(), start
+    current = start
+    while len(asked) < answers:
+        order = np.argsort(-current, kind="stable")
+        unseen = [int(word) for word in order[: len(asked) + REFIT] if int(word) not in judged][:REFIT]
+        for word in unseen:
+            judged[word] = bool(mined.revisions.revised[word])
+            asked.append(word)
+        if learn:
+            current = adaptation.log_odds(judged)
+    return asked[:answers], current
+
+
+def review_figures(mined: MinedPair, log_odds: Floats, answers: int) -> str:
+    """AP on unseen words after a review, and errors found per 100 answers."""
+    wrong = mined.revisions.revised
+    columns = {}
+    lines = []
+    for name, options in (("learning", {}), ("no learning", {"learn": False}), ("random", {"seed": 1})):
+        asked, final = simulated_review(mined, log_odds, answers, **options)  # type: ignore[arg-type]
+        hits = [int(wrong[asked[i : i + 100]].sum()) for i in range(0, answers, 100)]
+        columns[name] = hits
+        if name == "learning":
+            unseen = mined.measured.copy()
+            unseen[asked] = False
+            before, after = (average_precision(s[unseen], wrong[unseen]) for s in (log_odds, final))
+            lines.append(
+                f"{mined.pair.name}: AP on the words not asked about {before:.3f} before and {after:.3f} "
+                f"after {answers} answers."
+            )
+    rows = [(name, *(str(hit) for hit in hits)) for name, hits in columns.items()]
+    header = ("errors found", *(f"{i + 100}" for i in range(0, answers, 100)))
+    return "\n".join([*lines, "", table(header, rows)])
+
+
+def with_planted_errors(treebank: Treebank, share: float, seed: int = 1) -> tuple[Treebank, Flags]:
+    """A treebank with wrong heads and wrong labels at this share of the words each, and where they are.
+
+    Plausible ones: a word moves to its head's head or to a sibling; a label becomes another one of words with
+    the same tag whose heads have the same tag, as often as these have it.
+    """
+    random = np.random.default_rng(seed)
+    heads, labels, upos = np.array(treebank.heads), treebank.column("deprel"), treebank.column("upos")
+    starts = treebank.sentence_words.astype(int)
+    sentence = np.repeat(np.arange(len(treebank)), treebank.sentence_lengths)
+    index = np.where(heads > 0, starts[sentence] + heads - 1, -1)
+    usual: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    kinds = [(upos[w], upos[h] if h >= 0 else "") for w, h in enumerate(index)]
+    for kind, label in zip(kinds, labels, strict=True):
+        usual[kind][label] += 1
+    planted = np.zeros(len(labels), np.bool_)
+    words = [int(w) for w in random.permutation(len(labels)) if upos[int(w)] != "PUNCT" and index[w] >= 0]
+    wanted = int(share * len(words))
+    for word in words[: 3 * wanted]:
+        if planted.sum() >= wanted:
+            break
+        siblings = np.flatnonzero((index == index[word]) & (np.arange(len(labels)) != word))
+        above = index[index[word]]
+        targets = [int(w) for w in (*siblings, above) if w >= 0 and upos[int(w)] != "PUNCT"]
+        # Whole sentences without another planted word, so that moving one word never closes a cycle.
+        if targets and not planted[starts[sentence[word]] : starts[sentence[word] + 1]].any():
+            heads[word] = random.choice(targets) - starts[sentence[word]] + 1
+            planted[word] = True
+    changed = 0
+    for word in words[3 * wanted :]:
+        others = [
+            (label, n)
+            for label, n in usual[kinds[word]].items()
+            if universal(label) != universal(labels[word])
+        ]
+        if others and changed < wanted and not planted[word]:
+            counts = np.array([n for _, n in others], np.float64)
+            labels[word] = others[int(random.choice(len(others), p=counts / counts.sum()))][0]
+            planted[word], changed = True, changed + 1
+    return treebank.annotate(heads=heads.astype(np.int32), deprel=labels), planted
+
+
+def planted_figure(mined: MinedPair, combiner: Combiner) -> str:
+    """AP of planted errors in the later release."""
+    bank, planted = with_planted_errors(mined.new, 0.01)
+    evidence = mined._crossfitted(bank, f"{mined.pair.name}-planted")
+    result: MiningResult = mine(bank, crossfitted=evidence, combiner=combiner)
+    words = result.features.is_word
+    figure = average_precision(result.log_odds[words], planted[words])
+    return f"{mined.pair.name}: AP of planted errors {figure:.3f} ({planted.sum()} of {words.sum():,} words)."
+
+
+def main() -> None:
+    """Run the benchmark."""
+    arguments = _arguments()
+    folders = Folders(
+        Path(arguments.revisions),
+        Path(arguments.treebanks),
+        arguments.cache,
+        arguments.time,
+        arguments.threads,
+    )
+    wanted = [pair for pair in PAIRS if pair.free or not arguments.ship]
+    pairs = {pair.name: MinedPair(pair, folders) for pair in wanted}
+    if arguments.ship:
+        Combiner.train({name: mined.history for name, mined in pairs.items()}).save(arguments.ship)
+        return
+    rows, parts = [], []
+    for name in arguments.pair or pairs:
+        mined = pairs[name]
+        if arguments.signals:
+            for signal, measurement in mined.result.measurements.items():
+                score = np.nan_to_num(measurement.score, nan=-20.0)
+                rows.append(row(mined, signal, score, calibrated=False))
+        others = {other: m.history for other, m in pairs.items() if other != name}
+        free = {other: history for other, history in others.items() if pairs[other].pair.free}
+        combiner = Combiner.train(others)
+        log_odds = combiner.log_odds(mined.result.features)
+        rows.append(row(mined, "combiner, other histories", log_odds))
+        rows.append(
+            row(mined, "combiner, other free histories", Combiner.train(free).log_odds(mined.result.features))
+        )
+        with_own = Combiner.train({**others, name: mined.history}).log_odds(mined.result.features)
+        rows.append(row(mined, "combiner, its own history too", with_own))
+        if arguments.answers:
+            parts.append(review_figures(mined, log_odds, arguments.answers))
+        if arguments.planted:
+            parts.append(planted_figure(mined, combiner))
+    body = "\n\n".join([table(HEADER, rows), *parts])
+    print(body)
+    if arguments.write:
+        write_section("mining", "Annotation errors", body)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--revisions", required=True, help="folder of older (and newer) releases")
+    parser.add_argument("--treebanks", required=True, help="folder of treebanks, for newer releases")
+    parser.add_argument("--pair", nargs="*", choices=[pair.name for pair in PAIRS])
+    parser.add_argument("--time", choices=list(EFFORTS), default="fast")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--cache", type=Path)
+    parser.add_argument("--signals", action="store_true")
+    parser.add_argument("--answers", type=int, default=0)
+    parser.add_argument("--planted", action="store_true")
+    parser.add_argument("--ship")
+    parser.add_argument("--write", action="store_true")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
