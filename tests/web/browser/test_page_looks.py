@@ -62,8 +62,9 @@ AFRESH = """async () => {
   const other = new Drawing(), { preview, second, view } = own.state;
   other.stood = own.views.canvas.drawn.stood; // words do not move nearer to each other
   const guessed = (id, head) => own.state.guess(id, head);
-  const drawn = picture(own.state.sentence, { preview, second, enhanced: view.enhanced, guessed });
-  other.draw(drawn, { ...view, passing: true });
+  const { enhanced, rows: names } = view;
+  const drawn = picture(own.state.sentence, { preview, second, enhanced, guessed, names });
+  other.draw(drawn, { ...view, passing: true, room: own.views.canvas.width / view.zoom });
   return [other.root, own.views.canvas.drawn.root].map((root) => {
     const copy = root.cloneNode(true);
     for (const el of copy.querySelectorAll('*')) {
@@ -167,7 +168,7 @@ def test_labels_do_not_lie_over_each_other(open_page: OpenPage) -> None:
             for b in boxes[at + 1 :]:
                 apart = a["x"] + a["width"] <= b["x"] or b["x"] + b["width"] <= a["x"]
                 assert apart or abs(a["y"] - b["y"]) >= 10
-        tab.press("Shift+N")
+        tab.page.evaluate("own.state.open(1)")
 
 
 def test_proposed_and_decided_differ_by_more_than_colour(open_page: OpenPage) -> None:
@@ -223,7 +224,8 @@ def test_contrast_in_light_and_dark(open_page: OpenPage) -> None:
         tab.page.keyboard.press("Escape")
     background = "getComputedStyle(document.body).backgroundColor"
     assert tab.page.evaluate(background) == "rgb(12, 15, 20)"
-    tab.page.locator("[data-action=theme]").click(click_count=2)  # dark, then light, whatever the system says
+    tab.command("Theme")  # dark
+    tab.command("Theme")  # light, whatever the system says
     assert tab.page.evaluate(background) == "rgb(244, 246, 249)"
 
 
@@ -300,6 +302,9 @@ SEEN = """(selector) => [...document.querySelectorAll(selector)].map((element) =
 """Whether elements are seen whole: inside the window, and nothing covers them or cuts them off."""
 
 
+LAST_CHOICE = "#word div:not(.rare) > .choices > .choice:last-child"
+
+
 @pytest.mark.parametrize(
     ("width", "height"), [(650, 425), (960, 480), (390, 844)], ids=["zoom", "wide zoom", "phone"]
 )
@@ -316,9 +321,9 @@ def test_the_selected_word_is_never_cut_off_in_a_small_window(
     # Again and again: new suggestions replace the choices while they scroll.
     tab.page.wait_for_function(
         f"""() => {{
-          const last = document.querySelector('#word .choice:last-child');
+          const last = document.querySelector('{LAST_CHOICE}');
           last?.scrollIntoView();
-          return Boolean(last) && ({SEEN})('#word .choice:last-child').every(Boolean);
+          return Boolean(last) && ({SEEN})('{LAST_CHOICE}').every(Boolean);
         }}"""
     )
 
@@ -331,4 +336,4 @@ def test_alternatives_are_beside_the_tree_on_a_phone(open_page: OpenPage) -> Non
     seen = tab.page.evaluate(f"() => ({SEEN})('#word .choice')")
     assert len(seen) > 2
     assert all(seen[:3])  # without scrolling
-    assert all(tab.page.evaluate(f"() => ({SEEN})('[data-action=commands]')"))
+    assert all(tab.page.evaluate(f"() => ({SEEN})('[data-action=more]')"))

@@ -182,7 +182,8 @@ def test_words_are_split_joined_and_put_together_by_mouse(open_page: OpenPage) -
 
 def test_every_command_by_mouse(open_page: OpenPage) -> None:
     tab = open_page(BIRDS + GARDEN)
-    tab.page.locator("[data-action=commands]").click()
+    tab.page.locator("[data-action=more]").click()
+    tab.page.get_by_role("menuitem", name="All commands").click()
     tab.page.get_by_role("option", name="Join sentence").click()
     tab.page.wait_for_function("() => own.state.document.sentences === 1")
     assert len(tab.process.sentence(0)["rows"]) == 10
@@ -225,7 +226,8 @@ def test_tools(open_page: OpenPage) -> None:
     assert all(r["state"] == "decided" for r in tab.process.sentence(0)["rows"])
     tab.page.locator("[data-action=undo]").click()
     tab.page.wait_for_function("() => own.state.row('1').state === 'open'")
-    tab.page.locator("[data-action=second]").click()
+    tab.page.locator("[data-action=more]").click()
+    tab.page.get_by_role("menuitem", name="Second-best tree").click()
     tab.page.locator("#word", has_text="second-best tree").wait_for()
 
 

@@ -86,6 +86,8 @@ export function actions(page) {
     ["notes", [], "Notes and comments", () => page.side("notes")],
     ["pane", ["F6"], "Move the focus to the next part of the page", () => page.nextPart(1)],
     ["pane-back", ["Shift+F6"], "Move the focus to the previous part of the page", () => page.nextPart(-1)],
+    ["legend", [], "Legend: lines and colours of arcs", () => page.legend()],
+    ["more", [], "Menu of rare commands", () => page.more()],
     ["commands", [":", "Ctrl+K"], "All commands", () => page.commands()],
     ["help", ["?", "F1"], "Keyboard shortcuts", () => page.help()]);
   return list;

@@ -1,9 +1,10 @@
 // The tree view: redraws when the sentence changes, marks the selection, and handles the mouse.
 
-import { svg } from "./dom.js";
+import { percent, svg, tell } from "./dom.js";
 import { Drawing } from "./tree.js";
 import { picture } from "./picture.js";
 
+const READABLE = 0.5; // zoom below which text is hard to read
 const FAR = 6; // pixels that the mouse moves before a drag starts
 
 export class Canvas {
@@ -14,6 +15,8 @@ export class Canvas {
     state.on("sentence", () => this.draw());
     state.on("selection", () => this.mark());
     state.on("view", () => this.draw());
+    this.width = Infinity; // of the box; measured when it changes, because asking for it costs a layout
+    new ResizeObserver(() => this.#resized()).observe(box);
     box.addEventListener("pointerdown", (event) => this.#down(event));
     box.addEventListener("pointermove", (event) => this.#moved(event));
     box.addEventListener("pointerup", (event) => this.#up(event));
@@ -30,13 +33,20 @@ export class Canvas {
     performance.mark("arcwise-draw");
     const view = state.view;
     const what = picture(state.sentence, { preview: state.preview, second: state.second, enhanced: view.enhanced, guessed: (id, head) => state.guess(id, head), names: view.rows });
-    this.drawn.draw(what, { vertical: view.vertical, zoom: view.zoom, passing: state.preview !== null || state.second });
+    this.drawn.draw(what, { vertical: view.vertical, zoom: view.zoom, passing: state.preview !== null || state.second, room: this.width / view.zoom });
     box.classList.toggle("second", state.second);
     box.classList.toggle("choosing", this.editor.choosing !== null);
     const direction = what.rtl && !view.vertical ? "rtl" : "ltr";
     if (box.dir !== direction) box.dir = direction; // setting it would restyle the whole subtree
     this.mark();
     performance.measure("arcwise-draw", "arcwise-draw");
+  }
+
+  #resized() {
+    const width = this.box.clientWidth;
+    if (width === this.width) return;
+    this.width = width;
+    if (this.state.sentence) this.draw();
   }
 
   /** Mark the selected words and scroll the selection into view. */
@@ -190,13 +200,16 @@ export class Canvas {
   }
 
   zoomBy(factor) {
-    this.state.look({ zoom: Math.max(0.3, Math.min(3, this.state.view.zoom * factor)) });
+    this.state.look({ zoom: Math.max(0.1, Math.min(3, this.state.view.zoom * factor)) });
   }
 
   /** Zoom so that the tree fits the window, or back to its natural size. */
   fit() {
     const { drawn, box, state } = this;
-    const fitting = Math.max(0.45, Math.min(1, (box.clientWidth - 4) / drawn.width, (box.clientHeight - 4) / drawn.height));
-    state.look({ zoom: Math.abs(state.view.zoom - fitting) < 0.01 ? 1 : fitting });
+    const most = Number.parseFloat(getComputedStyle(box).maxHeight) || window.innerHeight, edge = 6;
+    const fitting = Math.min(1, (box.clientWidth - edge) / drawn.width, (most - edge) / drawn.height);
+    const back = Math.abs(state.view.zoom - fitting) < 0.001;
+    state.look({ zoom: back ? 1 : fitting });
+    if (!back && fitting < READABLE) tell(`The whole tree at ${percent(fitting)} of its size; Shift Z goes back.`);
   }
 }

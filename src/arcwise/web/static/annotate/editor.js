@@ -157,16 +157,20 @@ export class Editor {
     } else this.label("");
   }
 
-  /** Accept every suggestion with at least this probability; 0: all of them. */
+  /** The unannotated words whose suggested arc has at least this probability; 0: any. */
+  above(threshold) {
+    return this.state.words.filter((row) => {
+      if (!this.isOpen(row)) return false;
+      const arc = this.arc(row.id), p = arc.labelProbability ?? arc.probability;
+      return arc.head !== null && arc.label && (threshold === 0 || (p !== null && p >= threshold));
+    });
+  }
+
+  /** Accept every suggested arc with at least this probability; 0: all of them. */
   acceptAll(threshold) {
     this.rest();
-    const edits = [], ids = [];
-    for (const row of this.state.words.filter((word) => this.isOpen(word))) {
-      const arc = this.arc(row.id), p = arc.labelProbability ?? arc.probability;
-      if (arc.head === null || !arc.label || (threshold > 0 && (p === null || p < threshold))) continue;
-      ids.push(row.id);
-      edits.push(...decide(row, arc.head, arc.label));
-    }
+    const rows = this.above(threshold), ids = rows.map((row) => row.id);
+    const edits = rows.flatMap((row) => decide(row, this.arc(row.id).head, this.arc(row.id).label));
     const what = threshold > 0 ? `suggestions of at least ${percent(threshold)}` : "suggestions";
     if (!ids.length) return tell(`No ${what} in this sentence.`);
     this.state.edit(edits, `${ids.length} ${what} were accepted`);

@@ -86,7 +86,7 @@ const MOUSE = [
   ["Ctrl wheel", "zoom"],
 ];
 
-const keyCell = (keys) => el("dt", {}, keys.map((key, k) => [k ? " or " : "", el("kbd", {}, key)]));
+const keyCell = (keys) => el("dt", {}, keys.map((key) => el("kbd", {}, key)));
 
 /** Show the help card for the list of actions. */
 export function help(list) {

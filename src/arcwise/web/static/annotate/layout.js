@@ -4,11 +4,11 @@
 export const WORD_SIZE = 17;
 export const SMALL_SIZE = 12;
 export const LEVEL = 25;
-export const GAP = 18;
 export const MARGIN = 24;
 export const CORNER = 9;
 /** Distances along the words: between arcs at a word, and between words. */
-export const ACROSS = { port: 7, gap: GAP };
+export const ACROSS = { port: 7, gap: 18 };
+export const NARROW = { port: 6, gap: 7 };
 export const DOWN = { port: 4, gap: 4 };
 
 const FONTS = "Inter, 'Segoe UI', 'Helvetica Neue', 'Noto Sans', Arial, sans-serif";
@@ -76,7 +76,7 @@ function ports(count, arcs, stems, port) {
 /**
  * The layout of a tree. `items`: {width, stem: width of the label of an arc from above, or null}; `arcs`: {head, modifier, label width},
  * by indices 0..n−1. `mirrored`: words run from right to left. `before`: the previous layout of the same words; words never move closer
- * together than they were, so that edits do not shift words while there is room. `distances`: ACROSS or DOWN.
+ * together than they were, so that edits do not shift words while there is room. The last argument: ACROSS, NARROW or DOWN.
  */
 export function layout(items, arcs, mirrored, before = null, { port, gap } = ACROSS) {
   const n = items.length;

@@ -6,6 +6,7 @@ import { Editor } from "./editor.js";
 import { Acceptance } from "./accept.js";
 import { Shape } from "./shape.js";
 import { Canvas } from "./canvas.js";
+import { printing } from "./print.js";
 import { WordPanel } from "./word.js";
 import { Table } from "./table.js";
 import { Files } from "./files.js";
@@ -48,8 +49,7 @@ function header(state) {
     write("words", sentence?.text ?? "");
     if (!sentence) return;
     if (box("text").dir !== sentence.direction) box("text").dir = sentence.direction;
-    for (const name of ["table", "enhanced"]) document.querySelector(`[data-action=${name}]`).setAttribute("aria-pressed", String(state.view[name]));
-    document.querySelector("[data-action=second]").setAttribute("aria-pressed", String(state.second));
+    document.querySelector("[data-action=table]").setAttribute("aria-pressed", String(state.view.table));
   };
   for (const name of ["sentence", "document", "view"]) state.on(name, line);
 }
@@ -70,6 +70,18 @@ function headMode(state, editor) {
   document.addEventListener("pointerdown", (event) => {
     if (editor.choosing && !event.target.closest?.("#tree, #mode")) editor.rest();
   });
+}
+
+/** One primary action: accept the sure suggestions, else go to the next sentence once this one is annotated. */
+function primary(state, editor) {
+  const accept = document.querySelector("[data-action=accept-sure]"), next = document.querySelector("[data-action=next]");
+  const draw = () => {
+    const sure = state.sentence ? editor.above(state.view.threshold).length : 0;
+    write("sure", sure ? `${sure} ` : "");
+    accept.classList.toggle("main", sure > 0);
+    next.classList.toggle("main", !sure && state.words.length > 0 && state.words.every((row) => state.isDone(row)));
+  };
+  for (const name of ["sentence", "view", "document"]) state.on(name, draw);
 }
 
 function looks(state) {
@@ -140,6 +152,8 @@ async function start() {
   box("tree").append(el("div", { class: "invitation" }, el("p", {}, "The file has no sentences yet."), button("Add sentences", () => shape.insert(), { class: "main" }), el("p", { class: "soft" }, "Plain text with one sentence per line, or CoNLL-U.")));
   header(state);
   headMode(state, editor);
+  primary(state, editor);
+  printing(state, page.views.canvas.drawn);
   looks(state);
   keyboard(page, new Keys(page.actions, editor));
   try {

@@ -7,6 +7,7 @@ import { inWords, theirEdits } from "./edits.js";
 import { marksOf } from "./picture.js";
 import { repairable } from "./findings.js";
 import { help, written } from "./keys.js";
+import { legend } from "./legend.js";
 import { chooseRows } from "./rows.js";
 
 export class Page {
@@ -185,7 +186,21 @@ export class Page {
   wordMenu(at) {
     const empty = this.state.row()?.kind === "empty";
     const entries = this.actions.filter((action) => (empty ? ["remove-empty", "form", "upos", "feats", "deps", "misc"].includes(action.id) : action.word));
-    menu({ at, title: "Word", entries: entries.map((action) => ({ title: action.title, key: action.keys[0] ? written(action.keys[0]) : "", run: action.run })) });
+    menu({ at, title: "Word", entries: entries.map((action, k) => ({ title: action.title, key: action.keys[0] ? written(action.keys[0]) : "", run: action.run, first: k > 0 && entries[k - 1].group !== action.group })) });
+  }
+
+  /** The menu of commands that are rarely needed. */
+  more() {
+    const groups = [["second", "enhanced", "vertical", "theme", "legend"], ["accept-tags", "accept-above"], ["insert", "append", "remove-sentence"], ["annotator", "save", "print"], ["commands", "help"]];
+    const find = (id) => this.actions.find((action) => action.id === id);
+    menu({ at: rectOf("more"), title: "More commands", entries: groups.flatMap((ids, k) => ids.map((id, at) => ({
+      title: find(id).title, key: find(id).keys[0] ? written(find(id).keys[0]) : "", run: find(id).run, first: k > 0 && at === 0, pressed: id === "second" ? this.state.second : this.state.view[id],
+    }))) });
+  }
+
+  /** Explain lines and colours. */
+  legend() {
+    legend(rectOf("more"));
   }
 
   commands() {

@@ -171,15 +171,15 @@ export function panel(at, title, build, first = null) {
   (first ?? box.querySelector("input, button"))?.focus();
 }
 
-/** A menu of `entries`: {title, key, run, off}. */
+/** A menu of `entries`: {title, key, run, off, first: whether a group begins, pressed: whether it is on}. */
 export function menu({ at, title, entries }) {
   const items = entries.map((entry) => el("button", {
-    type: "button", role: "menuitem", disabled: entry.off,
+    type: "button", role: "menuitem", disabled: entry.off, class: entry.first ? "first" : null,
     onclick: () => {
       closePopup();
       entry.run();
     },
-  }, el("span", {}, entry.title), el("kbd", {}, entry.key ?? "")));
+  }, el("span", {}, entry.pressed === true ? "✓ " : "", entry.title), el("kbd", {}, entry.key ?? "")));
   const box = popup(at, { class: "menu", role: "menu", "aria-label": title }, null, items);
   box.addEventListener("keydown", (event) => {
     const usable = items.filter((item) => !item.disabled);

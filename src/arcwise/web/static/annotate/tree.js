@@ -2,7 +2,7 @@
 // In the vertical layout each word has a line of its own, with its tags to the right of it and arcs to the right of these.
 
 import { svg, percent } from "./dom.js";
-import { ACROSS, CORNER, DOWN, GAP, LEVEL, MARGIN, SMALL_SIZE, WORD_SIZE, layout, textWidth } from "./layout.js";
+import { ACROSS, CORNER, DOWN, LEVEL, MARGIN, NARROW, SMALL_SIZE, WORD_SIZE, layout, textWidth } from "./layout.js";
 
 const ROW = SMALL_SIZE + 5;
 const LINE = 22; // height of a word in the vertical layout
@@ -21,8 +21,9 @@ function labelWidth(arc) {
 
 /** Converts (along, up) coordinates to x and y for either layout. */
 class Paper {
-  constructor(places, floor, below, vertical) {
+  constructor(places, floor, below, vertical, gap) {
     this.vertical = vertical;
+    this.gap = gap;
     this.floor = floor;
     this.below = below;
     this.width = vertical ? floor + below : places.length;
@@ -137,7 +138,7 @@ function wordGroup(paper, item, word, table) {
       ...item.cells.flatMap((cell, k) => (cell.lines.length ? [cellLine(cell, cellText(cell), cell.note, at(k + 2), y)] : [])));
     return group;
   }
-  const wide = Math.max(2 * word.half, 20) + GAP - 8, depth = (table.total + 1) * ROW, [x, floor] = paper.at(word.middle, 0);
+  const wide = Math.max(2 * word.half, 20) + Math.max(2, paper.gap - 8), depth = (table.total + 1) * ROW, [x, floor] = paper.at(word.middle, 0);
   group.append(paper.rect({ class: "place", rx: 7 }, word.middle, -(WORD_SIZE / 2 + depth) / 2 - 7, wide, WORD_SIZE + depth + 6));
   group.append(textAt({ class: "form" }, x, floor + 14, item.form));
   let y = floor + 17;
@@ -193,9 +194,9 @@ function depthOf(graph, place, step) {
 
 /**
  * The parts to draw: {key, layer, sign, make}. A part whose sign is unchanged is not drawn again. `vertical`: words run downwards;
- * `before`: the previous layout of the same words. Also returns the positions of the words.
+ * `before`: the previous layout of the same words; `distances`: between words and arcs. Also returns the positions of the words.
  */
-function plan(picture, vertical, before) {
+function plan(picture, vertical, before, distances) {
   const { items, place } = picture;
   const between = picture.arcs.filter((arc) => arc.head !== null && arc.head !== "0");
   const above = picture.arcs.filter((arc) => arc.head === null || arc.head === "0");
@@ -209,7 +210,7 @@ function plan(picture, vertical, before) {
     between.map((arc) => ({ head: place.get(arc.head), modifier: place.get(arc.row), width: vertical ? 0 : labelWidth(arc) })),
     picture.rtl && !vertical,
     before,
-    vertical ? DOWN : ACROSS,
+    distances,
   );
   const widest = Math.max(0, ...picture.arcs.map(labelWidth));
   const level = vertical ? Math.max(30, Math.min(widest + 8, 800 / Math.max(1, places.levels))) : Math.max(16, Math.min(LEVEL, 330 / Math.max(1, places.levels)));
@@ -219,7 +220,7 @@ function plan(picture, vertical, before) {
   const tokenRoom = vertical ? 20 + Math.max(0, ...picture.tokens.map((token) => textWidth(token.form, SMALL_SIZE))) : 28;
   const depsDepth = tokenDepth + (picture.tokens.length ? tokenRoom : 4);
   const below = depsDepth + depthOf(picture.enhanced, place, step) + MARGIN / 2;
-  const paper = new Paper(places, top + MARGIN + (vertical ? widest / 2 : 0), below, vertical);
+  const paper = new Paper(places, top + MARGIN + (vertical ? widest : 0), below, vertical, distances.gap);
   const parts = [], long = [];
   const part = (layer, key, sign, make) => parts.push({ layer, key: `${layer} ${key}`, sign: JSON.stringify(sign), make });
   items.forEach((item, k) => part("words", item.id, [item, places.words[k], paper.floor, paper.below, vertical ? table : table.lines], () => wordGroup(paper, item, places.words[k], table)));
@@ -227,7 +228,7 @@ function plan(picture, vertical, before) {
     () => arcGroup(paper, arc, path, tip, at, onPaper));
   for (const arc of above) {
     const word = places.words[place.get(arc.row)];
-    drawArc(arc, `M${paper.point(word.stem, top - 9)}L${paper.point(word.stem, 5)}`, tipPath(paper, word.stem, 0), [word.stem, top], false);
+    drawArc(arc, `M${paper.point(word.stem, top - 9)}L${paper.point(word.stem, 5)}`, tipPath(paper, word.stem, 0), [word.stem, vertical ? top - 5 + labelWidth(arc) / 2 : top], false);
   }
   const order = between.map((_, k) => k).sort((a, b) => places.arcs[b].level - places.arcs[a].level);
   for (const k of order) {
@@ -269,15 +270,21 @@ export class Drawing {
     this.order = ""; // keys of the parts, in order
     this.drawn = new Map(); // key → {sign, element}
     this.layers = {}; // name → element
-    this.stood = { words: "", places: null }; // layout of the last drawing without a preview
+    this.stood = { words: "", places: null, distances: null }; // layout of the last drawing without a preview
     Object.assign(this, { long: [], spots: new Map(), width: 0, height: 0, floor: 0 });
   }
 
-  /** `passing`: a temporary drawing (a preview), after which words may move back. */
-  draw(picture, { vertical = false, zoom = 1, passing = false } = {}) {
-    const words = JSON.stringify([vertical, picture.rtl, picture.items.map((item) => [item.id, item.form, item.cells.map((cell) => cell.name)])]);
-    const { parts, places, ...drawn } = plan(picture, vertical, this.stood.words === words ? this.stood.places : null);
-    if (!passing) this.stood = { words, places };
+  /** `room`: the width of the window, in units of the tree; `passing`: a temporary drawing (a preview), after which words may move back. */
+  draw(picture, { vertical = false, zoom = 1, passing = false, room = Infinity } = {}) {
+    const words = JSON.stringify([vertical, room, picture.rtl, picture.items.map((item) => [item.id, item.form, item.cells.map((cell) => cell.name)])]);
+    const before = this.stood.words === words ? this.stood : null;
+    let distances = before?.distances ?? (vertical ? DOWN : ACROSS), planned = plan(picture, vertical, before?.places ?? null, distances);
+    if (distances === ACROSS && planned.width > room) { // gaps shrink before the tree scrolls sideways
+      distances = NARROW;
+      planned = plan(picture, vertical, null, distances);
+    }
+    const { parts, places, ...drawn } = planned;
+    if (!passing) this.stood = { words, places, distances };
     Object.assign(this, drawn);
     const { root, width, height } = this;
     const set = (name, value) => root.getAttribute(name) !== value && root.setAttribute(name, value);

@@ -8,6 +8,7 @@ import { STATE_NAMES, findingsOf, noteRow } from "./picture.js";
 import { ROWS, TAG_COLUMNS } from "./rows.js";
 
 const MOST = 3; // findings shown at once
+const RARE = 0.01; // alternatives below this are folded
 const SOON = 60; // milliseconds to wait for an answer before drawing without it
 const FIELDS = ["upos", "xpos", "feats", "lemma", "misc"];
 
@@ -107,16 +108,22 @@ export class WordPanel {
       class: `choice ${arc.state}${preview ? "" : " now"}`, title: arc.state === "decided" ? "annotated" : "accept (Enter)",
       onclick: () => editor.takeAlternative(row.id, arc.head, arc.label),
     }, arc.state === "decided" && arc.labelState === "decided" ? "✓" : "⏎")];
-    const others = editor.others().map(([head, label, p]) => choice(head, label, p, {
+    const alternatives = editor.others(), rare = alternatives.filter(([, , p]) => p !== null && p < RARE), best = alternatives[0];
+    const other = ([head, label, p]) => choice(head, label, p, {
       class: `choice${preview && preview.head === String(head) && preview.label === label ? " now" : ""}`, title: "use this arc (↓ … Enter)",
       onclick: () => editor.takeAlternative(row.id, head, label),
-    }, "↓"));
-    const list = el("div", { class: "choices", role: "group", "aria-label": `Arcs of ${row.id} ${row.form}` }, shown, others);
-    for (const bar of list.querySelectorAll(".bar")) bar.style.width = `${Math.round(100 * Number(bar.dataset.p))}%`;
+    }, "↓");
+    const list = el("div", { class: "choices", role: "group", "aria-label": `Arcs of ${row.id} ${row.form}` }, shown, alternatives.filter((entry) => !rare.includes(entry)).map(other));
+    const folded = rare.length ? el("details", { class: "rare", open: rare.some(([head, label]) => preview?.head === String(head) && preview.label === label) },
+      el("summary", {}, `${rare.length} more below 1 %`), el("div", { class: "choices" }, rare.map(other))) : null;
+    const shownP = arc.labelProbability ?? arc.probability;
+    const contrary = arc.state === "proposed" && shownP !== null && best && best[2] > shownP
+      ? el("p", { class: "line why" }, `${best[1]} of ${editor.name(String(best[0]))} is more probable by itself (${percent(best[2])}), but the tree with ${arc.label} of ${editor.name(arc.head)} is better as a whole.`) : null;
+    for (const bar of [list, folded].flatMap((part) => (part ? [...part.querySelectorAll(".bar")] : []))) bar.style.width = `${Math.round(100 * Number(bar.dataset.p))}%`;
     const typed = editor.digits ? el("p", { class: "line" }, `head ${editor.digits}… type more digits, or press Enter`) : null;
     const why = state.because?.changed.get(row.id);
     const also = state.because && [...state.because.changed.keys()].filter((id) => id !== row.id);
-    return el("div", {}, typed, list,
+    return el("div", {}, typed, list, folded, contrary,
       why ? el("p", { class: "line why" }, `${row.id} ${row.form} ${why}.`) : null,
       this.#guidelines(row, arc),
       also?.length ? el("p", { class: "line why" }, `Suggestions changed because ${state.because.told}: `,

@@ -92,7 +92,7 @@ export class Worklist {
       : null;
     this.draw();
     clearTimeout(this.again);
-    if (!answer.ready) this.again = setTimeout(() => this.#fetch(0), 1500);
+    if (!answer.ready) this.again = setTimeout(() => this.#fetch(0), answer.items.length ? 1500 : 300);
   }
 
   #value(item) {

@@ -1,0 +1,154 @@
+"""Looks: the toolbar, fitting and wrapping trees, folded alternatives, sizes, legend, print."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from web.browser.driver import BIRDS, GARDEN, OpenPage, Tab, rows
+
+LONG = rows(*(f"word{k}/NOUN/{k - 1}/{'root' if k == 1 else 'nmod'}" for k in range(1, 120)))
+OUTSIDE = """() => {
+  const box = document.getElementById("tree").getBoundingClientRect();
+  return [...document.querySelectorAll("#tree .word")].filter((word) => {
+    const at = word.getBoundingClientRect();
+    return at.left < box.left || at.right > box.right || at.top < box.top || at.bottom > box.bottom;
+  }).length;
+}"""
+
+
+def test_the_toolbar_has_three_groups_and_one_primary_action(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN + BIRDS, model=True)
+    groups = tab.page.locator("header .group")
+    assert [group.get_attribute("aria-label") for group in groups.all()] == ["Navigate", "Decide", "View"]
+    primary = tab.page.locator("header button.main")
+    assert [button.get_attribute("data-action") for button in primary.all()] == ["accept-sure"]
+    sure = len(tab.page.evaluate("own.editor.above(own.state.view.threshold)"))
+    assert primary.inner_text().split() == ["✓Accept", str(sure), "≥"]  # it says how many
+    tab.press("Control+Enter")
+    assert [button.get_attribute("data-action") for button in primary.all()] == ["next"]
+
+
+def test_rare_commands_are_in_one_menu(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.page.get_by_role("button", name="More").click()
+    menu = tab.page.get_by_role("menu", name="More commands")
+    assert menu.get_by_role("menuitem", name="Theme: dark, light or system").is_visible()
+    menu.get_by_role("menuitem", name="Vertical layout").click()
+    assert tab.page.evaluate("own.state.view.vertical")
+    tab.page.get_by_role("button", name="More").click()
+    assert menu.get_by_role("menuitem", name="Vertical layout").inner_text().startswith("✓")
+
+
+def test_the_legend_explains_lines_and_colours(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.command("Legend")
+    legend = tab.page.get_by_role("dialog", name="Legend")
+    styles = legend.locator("dt .line").evaluate_all(
+        "(lines) => lines.map((l) => getComputedStyle(l)).map((s) => [s.strokeDasharray, s.stroke])"
+    )
+    assert len({dash for dash, _ in styles}) == 4  # solid, dashed, dotted, preview
+    assert len({colour for _, colour in styles}) >= 5
+    assert "suggested" in legend.inner_text()
+
+
+@pytest.mark.parametrize("vertical", [False, True])
+def test_fit_shows_every_word(open_page: OpenPage, vertical: bool) -> None:
+    tab = open_page(LONG)
+    tab.page.evaluate("(vertical) => own.state.look({ vertical })", vertical)
+    assert tab.page.evaluate(OUTSIDE) > 0
+    tab.press("Shift+Z")
+    tab.page.wait_for_timeout(50)
+    assert tab.page.evaluate(OUTSIDE) == 0
+    tab.press("Shift+Z")
+    assert tab.page.evaluate("own.state.view.zoom") == 1
+
+
+def test_gaps_shrink_before_the_tree_scrolls(open_page: OpenPage) -> None:
+    forms = [f"{'abcdefghij'[k % 10] * 5}/NOUN/{k}/{'root' if k == 0 else 'x'}" for k in range(12)]
+    tab = open_page(rows(*forms))
+    wide = tab.page.evaluate("own.views.canvas.drawn.width")
+    tab.page.set_viewport_size(
+        {"width": 1300 - (tab.page.evaluate("own.views.canvas.width") - int(wide)) - 40, "height": 850}
+    )
+    tab.page.wait_for_function("(wide) => own.views.canvas.drawn.width < wide", arg=wide)
+    assert tab.page.evaluate("own.views.canvas.drawn.width <= own.views.canvas.box.clientWidth")
+    overlaps = tab.page.evaluate(
+        """() => {
+          const forms = [...document.querySelectorAll("#tree .form")];
+          const boxes = forms.map((form) => form.getBoundingClientRect());
+          return boxes.filter((box, k) => k && box.left < boxes[k - 1].right).length;
+        }"""
+    )
+    assert overlaps == 0
+
+
+def given(tab: Tab, word: str, **thought: Any) -> None:
+    """Other suggestions for a word."""
+    tab.page.evaluate(
+        """([word, thought]) => {
+          const sentence = structuredClone(own.state.sentences.get(own.state.number));
+          Object.assign(sentence.thoughts.words[word], thought);
+          own.state.keep(sentence);
+          own.state.emit("sentence");
+        }""",
+        [word, thought],
+    )
+
+
+def test_alternatives_below_one_percent_are_folded(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN, model=True)
+    tab.select("1")
+    arcs = [[3, "det", 0.9], [2, "det", 0.08], [6, "det", 0.006], [4, "obl", 0.004]]
+    given(tab, "1", head=3, label="det", label_probability=0.9, alternatives=arcs)
+    folded = tab.page.locator("#word .rare")
+    folded.locator("summary", has_text="2 more below 1 %").wait_for()
+    assert tab.page.locator("#word .choice:visible").count() == 2
+    tab.press("ArrowDown", "ArrowDown")  # the second alternative is among them
+    folded.locator(".choice.now", has_text="6 trees").wait_for()
+    assert folded.locator(".choice.now").is_visible()
+
+
+def test_a_suggestion_that_is_less_probable_than_another_is_explained(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN, model=True)
+    tab.select("1")
+    arcs = [[2, "det", 0.5], [3, "det", 0.4]]
+    given(tab, "1", head=3, label="det", label_probability=0.4, alternatives=arcs)
+    tab.page.locator("#word .why", has_text="det of 2 old is more probable by itself (50 %)").wait_for()
+    given(tab, "1", head=3, label="det", label_probability=0.6, alternatives=arcs)
+    tab.page.wait_for_function("() => !document.querySelector('#word .why')")
+
+
+def test_text_of_the_tree_has_at_least_twelve_pixels(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN.replace("root\t_\t_", "root\t0:root\t_"), model=True)
+    tab.page.evaluate("own.state.look({ enhanced: true, rows: ['upos', 'lemma'] })")
+    sizes = tab.page.locator("#tree text").evaluate_all(
+        "(texts) => texts.map((text) => parseFloat(getComputedStyle(text).fontSize))"
+    )
+    assert min(sizes) >= 12
+
+
+def test_a_long_sentence_is_printed_in_several_lines(open_page: OpenPage) -> None:
+    tab = open_page(LONG + BIRDS)
+    tab.page.emulate_media(media="print")
+    tab.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    lines = tab.page.locator("#print svg")
+    assert lines.count() > 3
+    assert not tab.page.locator("#tree").is_visible()
+    views = lines.evaluate_all(
+        "(lines) => lines.map((line) => line.getAttribute('viewBox').split(' ').map(Number))"
+    )
+    ends = [start + width for start, _, width, _ in views]
+    assert [start for start, *_ in views[1:]] == ends[:-1]  # nothing is left out
+    assert ends[-1] == pytest.approx(tab.page.evaluate("own.views.canvas.drawn.width"))
+    middles = tab.page.evaluate(
+        "own.views.canvas.drawn.stood.places.words.map((word) => [word.middle, word.half])"
+    )
+    assert all(not m - h < end < m + h for end in ends for m, h in middles)  # cut between words
+    tab.page.emulate_media(media="screen")
+    tab.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert lines.count() == 0
+    tab.press("Shift+N")
+    tab.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert lines.count() == 0  # a short one is printed as it is
