@@ -109,3 +109,12 @@ def test_the_journal_says_who_made_an_edit(file: Path) -> None:
         assert [step["by"] for step in again.get("/api/history").json()["steps"]] == [None, "Zoë"]
         again.post("/api/undo")
         assert [step["by"] for step in again.get("/api/history").json()["steps"]] == ["Zoë"]
+
+
+def test_search_hits_name_empty_nodes_by_their_rows(file: Path) -> None:
+    empty = "4.1\tgone\tgo\tVERB\t_\t_\t_\t_\t4:dep\t_\n"
+    text = ROWS.replace("\n# sent_id = three", f"{empty}\n# sent_id = three")
+    file.write_text(text, "utf-8")
+    with serving(open_session(file)) as served:
+        found = served.post("/api/search", {"query": "@v[upos=VERB] -> @e[empty=yes]"}).json()
+        assert [(hit["sentence"], hit["words"]) for hit in found["hits"]] == [(1, {"v": "4", "e": "4.1"})]

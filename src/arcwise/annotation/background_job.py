@@ -17,10 +17,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock, Thread, current_thread
-from typing import Any, BinaryIO, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal
 
 import arcwise
 from arcwise.errors import ArcwiseError, InputError
+
+if TYPE_CHECKING:
+    from arcwise.treebanks.validation import LanguageData
 
 Message = Mapping[str, Any]
 Report = Callable[[Message], None]
@@ -182,19 +185,23 @@ def _python_path() -> str:
     return os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH", "")]))
 
 
-def validation_findings(data: bytes, limit: int) -> dict[str, Any]:
+def validation_findings(data: bytes, limit: int, language: LanguageData | None = None) -> dict[str, Any]:
     """The validation findings of a file, as JSON; unannotated words are not reported.
+
+    ``language``: data that levels 4 and 5 check against.
 
     ``findings``: errors in file order, then warnings, up to ``limit``. ``rules``: the number of findings of
     every rule, all of them counted: ``{rule, warning, count}``, errors first, the most frequent first.
     """
     from arcwise.treebanks import Treebank
-    from arcwise.treebanks.validation import RULES, check_treebank
+    from arcwise.treebanks.validation import RULES, Inventory, check_treebank
 
+    treebank = Treebank(data, strict=False)
+    inventory = replace(Inventory.of(treebank), language=language)
     counts: Counter[str] = Counter()
     errors: list[dict[str, Any]] = []
     warnings: list[dict[str, Any]] = []
-    for finding in check_treebank(Treebank(data, strict=False), partial=True):
+    for finding in check_treebank(treebank, inventory, partial=True):
         counts[finding.rule] += 1
         kept = warnings if finding.warning else errors
         if len(kept) < limit:
@@ -204,10 +211,17 @@ def validation_findings(data: bytes, limit: int) -> dict[str, Any]:
     return {"findings": [*errors, *warnings][:limit], "rules": rules}
 
 
+def _validate(request: Mapping[str, Any], data: bytes, report: Report) -> Message:
+    from arcwise.treebanks.validation import LanguageData
+
+    language = request["language"]
+    return validation_findings(data, request["most"], language and LanguageData.read(language))
+
+
 def _task(name: str) -> Task:
     """Import a task: a validation need not load the modules that train."""
     if name == "validate":
-        return lambda request, data, report: validation_findings(data, request["most"])
+        return _validate
     if name == "train":
         from arcwise.annotation.training import train_task
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from arcwise.annotation.background_job import BackgroundJob, validation_findings
 from arcwise.annotation.document import DocumentChange
 from arcwise.annotation.editable import EditableTreebank
+from arcwise.annotation.language_beside import LanguageBeside
 from arcwise.annotation.muted_rules import MutedRules
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.validation import RELATIONS, UPOS_TAGS, Inventory, check_sentence
@@ -34,6 +35,8 @@ class FileFindings:
     """Errors first."""
     rules: Sequence[Json] = ()
     """``{rule, warning, count}``, errors first; the counts are complete."""
+    language_version: int = 0
+    """The version of the language data that were checked against."""
 
     def to_json(self, first: int, count: int, rule: str | None, muted: Collection[str] = ()) -> Json:
         """A page of the findings: of all rules that are not muted, or of one rule."""
@@ -121,6 +124,7 @@ class Checks:
         self._document, self._background, self._checked = document, background, checked
         self._muted_rules = MutedRules(document.stem)
         self._muted = self._muted_rules.read()
+        self._language = LanguageBeside(document.stem)
         self._lock = threading.Lock()
         self._counts = Counts()
         self._next = 0
@@ -128,6 +132,7 @@ class Checks:
         self._seen = document.version
         """The document version of the counts."""
         self._inventory, self._is_fresh = Inventory(), False
+        self._refresh_language()
         self._had_tags: bool | None = None
         self._whole = FileFindings()
         self._checking = False
@@ -146,7 +151,8 @@ class Checks:
             count = len(self._document)
             if self._next >= count:
                 if not self._is_fresh:
-                    self._inventory, self._is_fresh = self._counts.inventory(), True
+                    inventory = replace(self._counts.inventory(), language=self._language.data)
+                    self._inventory, self._is_fresh = inventory, True
                 return False
             last = min(self._next + BATCH, count)
             data = b"".join(self._document.block(number) for number in range(self._next, last))
@@ -214,8 +220,20 @@ class Checks:
 
     def of(self, sentence: Sentence) -> list[Json]:
         """The findings of a sentence, without muted rules."""
+        self._refresh_language()
         findings = check_sentence(sentence, self._inventory, partial=True)
         return [finding.to_json() for finding in findings if finding.rule not in self._muted]
+
+    def _refresh_language(self) -> None:
+        """Take over language data that were edited since the last check."""
+        if self._language.refresh():
+            with self._lock:
+                self._inventory = replace(self._inventory, language=self._language.data)
+
+    def language_json(self) -> Json | None:
+        """The file of language data that findings are based on, and why it cannot be read, if so."""
+        language = self._language
+        return None if language.path is None else {"file": language.path.name, "error": language.error}
 
     def mute(self, rule: str, *, muted: bool) -> None:
         """Mute a rule for the project, or report it again."""
@@ -234,28 +252,37 @@ class Checks:
         A large file is validated in a child process; until that ends, the findings of the earlier version are
         returned.
         """
-        version = self._document.version
+        self._refresh_language()
+        version, language = self._document.version, self._language.version
         with self._lock:
-            if self._whole.version == version or self._checking:
-                return self._whole, self._whole.version == version
+            if self._is_current(version, language) or self._checking:
+                return self._whole, self._is_current(version, language)
             self._checking = True
         data = self._document.treebank().data
         if len(data) <= AT_ONCE:
-            self._finished(version, {"end": "done", **validation_findings(data, MAX_FINDINGS)})
+            found = validation_findings(data, MAX_FINDINGS, self._language.data)
+            self._finished(version, language, {"end": "done", **found})
         else:
             # In a child process: a thread that validates a large file would slow down every request.
+            path = None if self._language.data is None else str(self._language.path)
             self._job = BackgroundJob(
-                "validate", {"most": MAX_FINDINGS}, data, lambda message: self._finished(version, message)
+                "validate",
+                {"most": MAX_FINDINGS, "language": path},
+                data,
+                lambda message: self._finished(version, language, message),
             )
         with self._lock:
-            return self._whole, self._whole.version == version
+            return self._whole, self._is_current(version, language)
 
-    def _finished(self, version: int, message: Mapping[str, Any]) -> None:
+    def _is_current(self, version: int, language: int) -> bool:
+        return (self._whole.version, self._whole.language_version) == (version, language)
+
+    def _finished(self, version: int, language: int, message: Mapping[str, Any]) -> None:
         with self._lock:
             # Reset whatever happened, or a failed check would block all later ones.
             self._checking = False
             if message["end"] == "done":
-                self._whole = FileFindings(version, message["findings"], message["rules"])
+                self._whole = FileFindings(version, message["findings"], message["rules"], language)
         self._checked(version)
 
     def close(self) -> None:

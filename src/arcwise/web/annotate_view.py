@@ -162,7 +162,8 @@ class View:
     def validate(self, first: int, count: int, rule: str | None = None) -> Json:
         """A page of validation findings, as of ``arcwise validate``; unannotated words are not reported."""
         findings, ready = self.checks.whole()
-        return {**findings.to_json(first, min(count, MAX_COUNT), rule, self.checks.muted), "ready": ready}
+        page = findings.to_json(first, min(count, MAX_COUNT), rule, self.checks.muted)
+        return {**page, "language": self.checks.language_json(), "ready": ready}
 
     def history(self, count: int) -> Json:
         """The latest edits, newest first, and who made them."""
@@ -215,5 +216,5 @@ class View:
 
 
 def _ids(hit: Hit) -> dict[str, str]:
-    """The words of a hit: name → row ID."""
-    return {name: str(word) for name, word in hit.words.items()}
+    """The words and empty nodes of a hit: name → row ID."""
+    return {name: hit.row(name) for name in (*hit.words, *hit.empty_nodes)}

@@ -129,7 +129,8 @@ export class Checks {
     const sign = JSON.stringify(answer), unchanged = sign === this.sign;
     this.sign = sign;
     const warnings = answer.total - answer.errors;
-    this.line.textContent = answer.total ? `${counted(answer.errors, "error")}, ${counted(warnings, "warning")}.` : "No problems found.";
+    const { language } = answer, against = !language ? "" : language.error ? ` Without language data: ${language.error}` : ` With the language data of ${language.file}.`;
+    this.line.textContent = `${answer.total ? `${counted(answer.errors, "error")}, ${counted(warnings, "warning")}.` : "No problems found."}${against}`;
     if (unchanged) return; // a new list would close what is open
     this.list.dataset.shown = this.filter.value;
     show(this.muted, answer.muted.length ? ["Muted: ", answer.muted.map((rule) => [button(rule, () => this.#mute(rule, false), { class: "link", title: `Report ${rule} again` }), " "])] : []);
