@@ -1,4 +1,4 @@
-"""Long-running work in a child process: training, error detection, validation of a large file.
+"""Long-running work in a child process: training, error detection, checks of a large file.
 
 ``BackgroundJob`` starts ``python -m arcwise.annotation.background_job`` and forwards its progress messages.
 The child runs at low priority and exits when its standard input closes, so it never outlives its parent.
@@ -222,6 +222,10 @@ def _task(name: str) -> Task:
     """Import a task: a validation need not load the modules that train."""
     if name == "validate":
         return _validate
+    if name == "consistency":
+        from arcwise.annotation.consistency_task import inconsistencies
+
+        return lambda request, data, report: inconsistencies(data, request["most"])
     if name == "train":
         from arcwise.annotation.training import train_task
 

@@ -250,6 +250,8 @@ class Api:
             get("/api/values", ValuesRequest, lambda r, p: view.values(r.form, r.upos)),
             get("/api/validate", FindingsRequest, lambda r, p: view.validate(r.first, r.count, r.rule)),
             post("/api/mute", MuteRequest, lambda r, p: session.mute(r.rule, muted=r.muted)),
+            get("/api/consistency", PartRequest, lambda r, p: session.consistency.to_json(r.first, r.count)),
+            post("/api/consistency", EmptyRequest, lambda r, p: session.find_inconsistencies()),
             get("/api/history", PartRequest, lambda r, p: view.history(r.count)),
             get("/api/train", EmptyRequest, lambda r, p: session.training()),
             post("/api/train", TrainRequest, lambda r, p: session.train(cancel=r.cancel)),

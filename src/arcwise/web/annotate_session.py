@@ -18,6 +18,7 @@ from arcwise.annotation.retokenizing import retokenizing_edits
 from arcwise.errors import ArcwiseError, InputError
 from arcwise.treebanks.edits import Edit, edit_from_json, edit_to_json
 from arcwise.web.annotate_checks import Checks
+from arcwise.web.annotate_consistency import Consistency
 from arcwise.web.annotate_files import ProjectFiles
 from arcwise.web.annotate_json import changed_json
 from arcwise.web.annotate_lists import Searches, Worklists
@@ -79,6 +80,9 @@ class Session:
         self._checks = Checks(
             document, self.background, lambda version: events.publish("checked", version=version)
         )
+        self.consistency = Consistency(
+            document, lambda version: events.publish("consistency", version=version)
+        )
         self._searches = Searches(document)
         self._lists = Worklists(document, self.background, has_tags=lambda: self._checks.has_tags)
         self._files = (
@@ -115,6 +119,7 @@ class Session:
         # Background first: a step must not touch a closed document.
         self.background.stop()
         self._checks.close()
+        self.consistency.close()
         self._lookahead.close()
         self._suggestions.close()
         try:
@@ -306,6 +311,7 @@ class Session:
         count = len(self._document)
         # In the thread of the edit, so that the answer already has the new state.
         self._checks.changed(change)
+        self.consistency.changed(change)
         touched, new_count = numbers or [change.first], count if renumbered else None
         self._lists.changed(touched, new_count)
         self._suggestions.changed(touched, new_count)
@@ -340,6 +346,12 @@ class Session:
         """Mute a validation rule for the files of the folder, or report it again."""
         self._checks.mute(rule, muted=muted)
         return {"muted": sorted(self._checks.muted)}
+
+    def find_inconsistencies(self) -> Json:
+        """Compare the file with itself, a large one in the background."""
+        with self._changing:  # no edit between the version of the file and its contents
+            self.consistency.find()
+        return {"started": True}
 
     def adjudicate(self, number: int, choices: Sequence[Choice], page: str = "") -> Json:
         """Resolve differences of a sentence: each in favour of ``a``, ``b``, or another value."""

@@ -23,7 +23,8 @@ export function actions(page) {
     ["next", ["Shift+N", "PageDown"], "Next sentence (of the worklist or search, if one is active)", () => page.step(1)],
     ["previous", ["Shift+P", "PageUp"], "Previous sentence", () => page.step(-1)],
     ["goto", ["Shift+G"], "Go to sentence by number or sent_id", () => page.goTo()],
-    ["problem", ["!"], "Next word with a finding, suspicious annotation or note", () => page.nextMark()]);
+    ["problem", ["!"], "Next word with a finding, suspicious annotation or note", () => page.nextMark()],
+    ["inconsistency", [";"], "Next place of an inconsistency", () => page.views.consistency.next()]);
   group("Annotate",
     ["accept", ["Enter"], "Accept the arc shown and go to the next unannotated word", () => editor.accept(), { word: true }],
     ["alternative", ["ArrowDown"], "Next alternative arc", () => editor.alternative(1)],

@@ -15,6 +15,7 @@ import { Search } from "./search.js";
 import { Checks } from "./findings.js";
 import { Training } from "./train.js";
 import { Notes } from "./notes.js";
+import { Consistency } from "./consistency.js";
 import { Compare } from "./compare.js";
 import { Page } from "./page.js";
 import { Keys } from "./keys.js";
@@ -145,6 +146,7 @@ async function start() {
     worklist: new Worklist(box("side-worklist"), state),
     search: new Search(box("side-search"), state),
     checks: new Checks(box("side-checks"), state),
+    consistency: new Consistency(box("side-checks"), state), // below the findings
     training: new Training(box("side-training"), state),
     notes: new Notes(box("side-notes"), state, shape),
     compare: new Compare(box("side-compare"), state),
@@ -178,7 +180,7 @@ async function start() {
   const side = document.querySelector(`[data-side="${state.view.side}"]:not([hidden])`) ? state.view.side : "worklist"; // it may have been another kind of file
   page.side(side, false);
   box("tree").focus();
-  api.listen((event) => page.heard(event), (connected) => state.waiting.length || state.connection(connected));
+  api.listen((event) => (page.views.consistency.heard(event), page.heard(event)), (connected) => state.waiting.length || state.connection(connected));
   document.documentElement.dataset.ready = "true";
   return page;
 }
