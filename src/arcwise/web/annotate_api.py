@@ -229,6 +229,7 @@ class Api:
                 lambda r, p: session.accept(r.number, r.version, r.words, r.columns, r.threshold, p),
             ),
             get(f"{of}/tokenization", SentenceRequest, lambda r, p: session.tokenization(r.number)),
+            get(f"{of}/enhanced", SentenceRequest, lambda r, p: view.enhanced(r.number)),
             post(f"{of}/split", SplitRequest, lambda r, p: session.split(r.number, r.version, r.row, p)),
             post(f"{of}/join", VersionRequest, lambda r, p: session.join(r.number, r.version, p)),
             post(f"{of}/remove", VersionRequest, lambda r, p: session.remove(r.number, r.version, p)),

@@ -218,6 +218,13 @@ class Checks:
             self._had_tags = any(tag != "_" for treebank in batches for tag in treebank.column("upos"))
         return self._had_tags
 
+    @property
+    def has_case_feature(self) -> bool:
+        """Whether nouns have the feature Case, as far as the file is counted."""
+        with self._lock:
+            of_nouns = self._counts.features.get("NOUN", Counter())
+            return any(count > 0 and pair.startswith("Case=") for pair, count in of_nouns.items())
+
     def of(self, sentence: Sentence) -> list[Json]:
         """The findings of a sentence, without muted rules."""
         self._refresh_language()

@@ -15,6 +15,7 @@ from arcwise.treebanks.edits import edit_to_json
 from arcwise.treebanks.search import Hit
 from arcwise.treebanks.search.mass_edit import Plan
 from arcwise.web.annotate_checks import Checks
+from arcwise.web.annotate_enhanced import enhanced_json
 from arcwise.web.annotate_json import overview_json, reason_json, sentence_json, thought_json, thoughts_json
 from arcwise.web.annotate_lists import Searches, Worklists
 from arcwise.web.annotate_suggestions import SuggestionService
@@ -112,6 +113,11 @@ class View:
             "thought": thought_json(suggestion),
             "because": [reason_json(change) for change in changes],
         }
+
+    def enhanced(self, number: int) -> Json:
+        """The enhanced dependencies that rules make from the tree of a sentence."""
+        sentence, version = self.present(number)
+        return enhanced_json(sentence, version, with_case_feature=self.checks.has_case_feature)
 
     def search(self, query: str, first: int, count: int) -> Json:
         """A page of search hits."""

@@ -47,6 +47,8 @@ export function actions(page) {
     ["form", ["Shift+W"], "Word form", () => editor.askField("form", "Changes the text of the sentence, too, unless the word is part of a multiword token."), { word: true }],
     ["misc", ["Shift+I"], "MISC", () => editor.askField("misc", "Name=Value|Name=Value"), { word: true }],
     ["deps", ["Shift+D"], "Enhanced dependencies (DEPS)", () => editor.askField("deps", "head:label|head:label, for example 4:nsubj|6:conj"), { word: true }],
+    ["accept-deps-word", ["Alt+Shift+Enter"], "Accept the suggested enhanced dependencies of the word", () => state.generated.word(), { word: true }],
+    ["accept-deps", ["Ctrl+Shift+Enter"], "Accept the suggested enhanced dependencies of the sentence", () => state.generated.sentence()],
     ["split", ["Shift+S"], "Split word (or sentence)", () => shape.splitWord(), { word: true }],
     ["join", ["Shift+J"], "Join with the next word (or sentence)", () => shape.joinWords(), { word: true }],
     ["multiword", ["Shift+M"], "Multiword token", () => shape.multiword(), { word: true }],

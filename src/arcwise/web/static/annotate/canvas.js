@@ -32,7 +32,7 @@ export class Canvas {
     if (!state.sentence) return;
     performance.mark("arcwise-draw");
     const view = state.view;
-    const what = picture(state.sentence, { preview: state.preview, second: state.second, enhanced: view.enhanced, guessed: (id, head) => state.guess(id, head), names: view.rows });
+    const what = picture(state.sentence, { preview: state.preview, second: state.second, enhanced: view.enhanced, guessed: (id, head) => state.guess(id, head), names: view.rows, generated: state.generated.suggestions });
     this.drawn.draw(what, { vertical: view.vertical, zoom: view.zoom, passing: state.preview !== null || state.second, room: this.width / view.zoom });
     box.classList.toggle("second", state.second);
     box.classList.toggle("choosing", this.editor.choosing !== null);

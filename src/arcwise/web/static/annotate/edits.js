@@ -47,7 +47,7 @@ function withFields(row, edits) {
 
 /** The sentence after some edits, as far as fields of rows are concerned; the server's answer completes it. */
 export function edited(sentence, edits) {
-  const fields = edits.filter((edit) => edit.kind === "set-field");
+  const fields = fieldsOf(edits);
   if (!fields.length) return sentence;
   const rows = sentence.rows.map((row) => {
     const rowEdits = fields.filter((edit) => edit.row === row.id);
@@ -65,8 +65,17 @@ export function depsOf(text) {
   });
 }
 
+/** [["4", "nsubj"], ["6", "conj"]] → "4:nsubj|6:conj". */
+export const depsText = (deps) => deps.map((arc) => arc.join(":")).join("|") || "_";
+
+/** The fields that some edits set. */
+function fieldsOf(edits) {
+  return edits.flatMap((edit) => (edit.kind === "set-field" ? [edit] : edit.kind === "set-deps" ? [setField(edit.row, "deps", depsText(edit.deps))] : []));
+}
+
 /** A description of an edit. */
 export function inWords(edit) {
+  if (edit.kind === "set-deps") return `${edit.row} DEPS → ${depsText(edit.deps)}`;
   if (edit.kind === "set-field") return `${edit.row} ${edit.column.toUpperCase()} → ${edit.value}`;
   if (edit.kind === "join-words") return `words ${edit.first} to ${edit.last} are joined`;
   if (edit.kind === "split-word") return `word ${edit.row} is split into ${edit.forms.join(", ")}${edit.multiword ? " (multiword token)" : ""}`;
@@ -78,7 +87,7 @@ export function inWords(edit) {
 /** Fields that a change sets and whose current value is neither what it saw nor what it wants. */
 export function clashesOf(step, present) {
   if (step.path !== "edits") return [];
-  return step.body.edits.filter((edit) => edit.kind === "set-field").flatMap((edit) => {
+  return fieldsOf(step.body.edits).flatMap((edit) => {
     const find = (sentence) => sentence.rows.find((row) => row.id === edit.row)?.[edit.column];
     const [was, theirs] = [find(step.before), find(present)];
     return theirs === was || theirs === edit.value ? [] : [{ row: edit.row, column: edit.column, was, theirs, mine: edit.value }];

@@ -119,8 +119,8 @@ export function marksOf(sentence) {
 
 /**
  * Everything that the tree view draws. `preview`: {row, head, label}, not annotated; `second`: the second-best tree; `enhanced`: with DEPS;
- * `names`: the rows below the words. */
-export function picture(sentence, { preview = null, second = false, enhanced = false, guessed = undefined, names = ["upos"] } = {}) {
+ * `names`: the rows below the words; `generated`: suggested enhanced arcs. */
+export function picture(sentence, { preview = null, second = false, enhanced = false, guessed = undefined, names = ["upos"], generated = [] } = {}) {
   const rows = sentence.rows.filter((row) => row.kind !== "multiword");
   const place = new Map(rows.map((row, k) => [row.id, k]));
   const formOf = (id) => rows[place.get(id)]?.form ?? "";
@@ -147,7 +147,7 @@ export function picture(sentence, { preview = null, second = false, enhanced = f
     if (arc.head !== null && arc.head !== "0" && (!place.has(arc.head) || arc.head === arc.row)) arc.head = null; // the head is not a word of the sentence
     arc.kind = kindOf(arc.head, arc.label, crosses.has(place.get(arc.row)));
   }
-  const marks = marksOf(sentence);
+  const marks = marksOf(sentence), suggested = new Map(generated.map((word) => [word.id, word.arcs]));
   const spokenOf = new Map(arcs.map((arc) => [arc.row, arc.spoken]));
   return {
     rtl: sentence.direction === "rtl",
@@ -162,8 +162,8 @@ export function picture(sentence, { preview = null, second = false, enhanced = f
       const [first, last] = row.id.split("-");
       return { id: row.id, first, last, form: row.form };
     }).filter((token) => place.has(token.first) && place.has(token.last)),
-    enhanced: enhanced ? rows.flatMap((row) => depsOf(row.deps).map(([head, label]) => ({
-      head, label, row: row.id, extra: head !== row.head || label !== row.deprel,
-    }))).filter((arc) => arc.head === "0" || place.has(arc.head)) : [],
+    enhanced: enhanced ? rows.flatMap((row) => [
+      ...depsOf(row.deps).map(([head, label]) => ({ head, label })), ...(suggested.get(row.id) ?? []).map(({ head, label, rule, told }) => ({ head, label, rule, told })),
+    ].map((arc) => ({ ...arc, row: row.id, extra: arc.head !== row.head || arc.label !== row.deprel }))).filter((arc) => arc.head === "0" || place.has(arc.head)) : [],
   };
 }

@@ -3,6 +3,7 @@
 
 import { LabelGuesses } from "./completion.js";
 import { clashesOf, edited, isDone, reasons, rowsDiffer } from "./edits.js";
+import { GeneratedDeps } from "./generated.js";
 import { Lookahead } from "./lookahead.js";
 
 const KEPT = ["zoom", "vertical", "enhanced", "table", "threshold", "theme", "side", "rows", "worklist", "rule", "sign"];
@@ -30,6 +31,7 @@ export class State extends EventTarget {
     this.guesses = new LabelGuesses(); // used where there is no parser
     this.waiting = []; // changes that the server has not answered yet, oldest first
     this.ahead = new Lookahead(this);
+    this.generated = new GeneratedDeps(this);
     this.busy = false;
     this.#recall();
   }

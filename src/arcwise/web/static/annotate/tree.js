@@ -174,8 +174,9 @@ function enhancedGroups(paper, graph, place, places, depth, step) {
     const shift = (at) => at + (modifier > head ? 3 : -3) * (at === head ? 1 : -1);
     const level = -depth - step * graphLayout.arcs[k].level - 4;
     const path = linePath(paper, shift(head), shift(modifier), level, { from: -depth, to: -depth - 5 });
-    const group = svg("g", { class: `deps ${arc.extra ? "extra" : ""}`, role: "img", "aria-label": `enhanced: ${arc.row} from ${arc.head}, ${arc.label}` },
-      svg("title", {}, `${arc.row} ← ${arc.head} ${arc.label}`), svg("path", { class: "line", d: path }),
+    const by = arc.rule ? `, suggested by the rule ${arc.rule}` : "";
+    const group = svg("g", { class: `deps${arc.extra ? " extra" : ""}${arc.rule ? " proposed" : ""}`, role: "img", "aria-label": `enhanced: ${arc.row} from ${arc.head}, ${arc.label}${by}` },
+      svg("title", {}, `${arc.row} ← ${arc.head} ${arc.label}${by}${by ? `: ${arc.told}` : ""}`), svg("path", { class: "line", d: path }),
       svg("path", { class: "tip", d: tipPath(paper, shift(modifier), -depth, -1) }));
     const middle = (head + modifier) / 2, wide = textWidth(arc.label, SMALL_SIZE) + 4;
     group.append(paper.rect({ class: "paper" }, middle, level, wide, SMALL_SIZE + 1), paper.text({ class: "label" }, middle, level, arc.label));

@@ -40,7 +40,7 @@ export class WordPanel {
     const row = this.state.row(), sentence = this.state.sentence;
     if (!sentence) return show(this.box);
     if (row?.kind === "word" && !this.editor.isOpen(row)) this.state.askAgain(row.id);
-    show(this.box, this.#sentenceLine(sentence), row ? this.#word(row) : null, row ? this.#arcs(row) : null, this.#findings(sentence, row));
+    show(this.box, this.#sentenceLine(sentence), row ? this.#word(row) : null, row ? this.#arcs(row) : null, this.#findings(sentence, row), this.state.generated.panel());
   }
 
   #sentenceLine(sentence) {
