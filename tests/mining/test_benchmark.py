@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.mining import average_precision, calibration_error, with_planted_errors
 
 from arcwise.treebanks import Treebank
-from benchmarks.mining import average_precision, calibration_error, with_planted_errors
 from mining.planted import conllu, toy
 
 

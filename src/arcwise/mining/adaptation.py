@@ -12,7 +12,9 @@ from arcwise.mining.words import Codes, codes_of
 
 _VARIANCE = 0.5
 """Prior variance of the log-odds that one kind of word adds."""
-_ITERATIONS = 8
+_ITERATIONS = 20
+_TOLERANCE = 1e-6
+"""Improvement of the objective below which Newton's method stops."""
 
 
 class Adaptation:
@@ -54,11 +56,26 @@ class Adaptation:
             kernel += _VARIANCE * (codes[asked][:, None] == codes[asked][None])
         offset = np.clip(self._log_odds[asked], -10, 10)
         weights: Floats = np.zeros(len(asked))
+        value = _objective(kernel, offset, wrong, weights)
         for _ in range(_ITERATIONS):
             f = kernel @ weights
             p = 1 / (1 + np.exp(-(offset + f)))
             # Newton in the dual (Rasmussen & Williams 2006, section 3.4): (W⁻¹ + K) α = f + W⁻¹ (y - p).
             curvature = np.maximum(p * (1 - p), 1e-6)
             system = np.diag(1 / curvature) + kernel
-            weights = np.asarray(np.linalg.solve(system, f + (wrong - p) / curvature), np.float64)
+            step = np.asarray(np.linalg.solve(system, f + (wrong - p) / curvature), np.float64) - weights
+            # Where probabilities are near 0 or 1, a whole step may overshoot.
+            size = 1.0
+            while (new := _objective(kernel, offset, wrong, weights + size * step)) < value and size > 1e-3:
+                size /= 2
+            if new <= value + _TOLERANCE:
+                break
+            weights, value = weights + size * step, new
         return weights
+
+
+def _objective(kernel: Floats, offset: Floats, wrong: Floats, weights: Floats) -> float:
+    """Log-likelihood of the answers plus log-prior of the corrections."""
+    f = kernel @ weights
+    margins = np.where(wrong > 0, 1, -1) * (offset + f)
+    return float(-np.logaddexp(0, -margins).sum() - 0.5 * weights @ f)
