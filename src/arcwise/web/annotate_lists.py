@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 STEP = 4
 """Sentences scored in one background step: a few, so that requests do not wait."""
+SLOW = ("gain", "repairs")
+"""Orders that infer once per possible answer: one sentence of them is a step."""
 MOST_HITS = 1_000_000
 """A search with more hits is refused: they are kept in memory."""
 HitKey = tuple[int, tuple[tuple[str, int], ...]]
@@ -87,7 +89,8 @@ class Worklists:
             lists = list(self._lists.values())
         for worklist in lists:
             if not worklist.ready:
-                return bool(worklist.step(STEP)) or any(not pending.ready for pending in lists)
+                step = 1 if worklist.by in SLOW else STEP
+                return bool(worklist.step(step)) or any(not pending.ready for pending in lists)
         return False
 
     def changed(self, numbers: Sequence[int], count: int | None) -> None:
