@@ -74,6 +74,8 @@ export function actions(page) {
     ["fit", ["Shift+Z"], "Fit tree to window", () => page.fit()],
     ["vertical", [], "Vertical layout", () => page.toggle("vertical")],
     ["theme", [], "Theme: dark, light or system", () => page.theme()],
+    ["copy-picture", [], "Copy the tree as a picture", () => page.picture("copy")],
+    ["save-picture", [], "Save the tree as a picture (SVG)", () => page.picture("save")],
     ["print", ["Ctrl+P"], "Print the sentence", () => window.print()]);
   group("Panels",
     ["worklist", ["Shift+O"], "Worklist", () => page.side("worklist")],
