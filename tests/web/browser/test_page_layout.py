@@ -28,7 +28,7 @@ def test_the_toolbar_has_three_groups_and_one_primary_action(open_page: OpenPage
     primary = tab.page.locator("header button.main")
     assert [button.get_attribute("data-action") for button in primary.all()] == ["accept-sure"]
     sure = len(tab.page.evaluate("own.editor.above(own.state.view.threshold)"))
-    assert primary.inner_text().split() == ["✓Accept", str(sure), "≥"]  # it says how many
+    assert primary.inner_text().split()[-3:] == ["Accept", str(sure), "≥"]  # it says how many
     tab.press("Control+Enter")
     assert [button.get_attribute("data-action") for button in primary.all()] == ["next"]
 
