@@ -38,16 +38,15 @@ class Adaptation:
         ]
 
     @classmethod
-    def from_arrays(cls, log_odds: Floats, kinds: Sequence[Codes], numbers: Floats) -> Adaptation:
-        """The model of some words: their log-odds, and their ``features_of``."""
+    def from_arrays(cls, log_odds: Floats, kinds: Sequence[Codes]) -> Adaptation:
+        """The model of some words: their log-odds, and their ``kinds_of``."""
         made = cls.__new__(cls)
-        made._log_odds, made._kinds, made._numbers = log_odds, list(kinds), numbers
+        made._log_odds, made._kinds = log_odds, list(kinds)
         return made
 
-    def features_of(self, words: Codes) -> tuple[list[Codes], Floats]:
-        """Kinds, numbered anew, and numbers of some words, for ``from_arrays``."""
-        kinds = [np.unique(codes[words], return_inverse=True)[1] for codes in self._kinds]
-        return kinds, self._numbers[words]
+    def kinds_of(self, words: Codes) -> list[Codes]:
+        """The kinds of some words, numbered anew, for ``from_arrays``."""
+        return [np.unique(codes[words], return_inverse=True)[1] for codes in self._kinds]
 
     def log_odds(self, answers: Mapping[int, bool]) -> Floats:
         """The log-odds of all words, given for some words whether they are errors."""
