@@ -3,10 +3,10 @@
     python -m benchmarks.annotation_files [--write]
 
 Files: English-EWT (ARCWISE_TREEBANKS), its first 5,000 sentences, its training data repeated up to 77 MB, and
-a folder of 20 files with 5,000 sentences each. The command runs in a separate process, without a model; the clock runs from its start until the server
-has returned the document and the sentence in the middle, then for one edit in the middle. *Document* is the
-same without command and server: opening the file and reading the sentence in the middle. Memory is the peak
-of the process, after it saved the edit to the file.
+a folder of 20 files with 5,000 sentences each. The command runs in a separate process, without a model; the
+clock runs from its start until the server has returned the document and the sentence in the middle, then for
+one edit in the middle. *Document* is the same without command and server: opening the file and reading the
+sentence in the middle. Memory is the peak of the process, after it saved the edit to the file.
 """
 
 from __future__ import annotations
