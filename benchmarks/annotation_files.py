@@ -2,11 +2,11 @@
 
     python -m benchmarks.annotation_files [--write]
 
-Files: English-EWT (ARCWISE_TREEBANKS), its first 5,000 sentences, and its training data repeated up to 77
-MB. The command runs in a separate process, without a model; the clock runs from its start until the server
-has returned the document and the sentence in the middle, then for one edit in the middle. *Document* is the
-same without command and server: opening the file and reading the sentence in the middle. Memory is the peak
-of the process, after it saved the edit to the file.
+Files: English-EWT (ARCWISE_TREEBANKS), its first 5,000 sentences, its training data repeated up to 77 MB, and
+a folder of 20 files with 5,000 sentences each. The command runs in a separate process, without a model; the
+clock runs from its start until the server has returned the document and the sentence in the middle, then for
+one edit in the middle. *Document* is the same without command and server: opening the file and reading the
+sentence in the middle. Memory is the peak of the process, after it saved the edit to the file.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlparse
@@ -26,11 +27,13 @@ from measuring.tables import table
 from measuring.trainings import read_whole
 
 from arcwise.annotation.document import AnnotationDocument
+from arcwise.annotation.project import AnnotationProject
 from arcwise.treebanks import Treebank
 from benchmarks.report import write_section
 
 LARGE = 77_000_000
 SENTENCES = 5000
+FILES = 20
 
 
 class AnnotateRequest:
@@ -55,9 +58,9 @@ class AnnotateRequest:
 
 
 def opened(path: Path) -> float:
-    """Seconds to open a document and read the sentence in its middle."""
+    """Seconds to open a document, or a project, and read the sentence in its middle."""
     start = time.perf_counter()
-    document = AnnotationDocument.open(path)
+    document = (AnnotationProject if path.is_dir() else AnnotationDocument).open(path)
     document.sentence(len(document) // 2)
     taken = time.perf_counter() - start
     document.close()
@@ -90,6 +93,23 @@ def served(path: Path) -> tuple[float, float, float, float]:
     return ready, edited, saved, memory
 
 
+def written(folder: Path, train: Treebank) -> Iterator[Path]:
+    """The files, and the folder of a project."""
+    again = (train.data * (LARGE // len(train.data) + 1))[:LARGE]
+    for data in (train[:SENTENCES].data, again[: again.rindex(b"\n\n") + 2]):
+        path = folder / "treebank.conllu"
+        path.write_bytes(data)
+        yield path
+    project = folder / "project"
+    project.mkdir()
+    numbers = [n % len(train) for n in range(FILES * SENTENCES)]
+    for file in range(FILES):
+        some = numbers[file * SENTENCES : (file + 1) * SENTENCES]
+        data = b"".join(train[n].source_bytes for n in some)
+        (project / f"part-{file + 1:02}.conllu").write_bytes(data)
+    yield project
+
+
 def main() -> None:
     """Print the table, and write it to RESULTS.md on request."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -99,19 +119,19 @@ def main() -> None:
     train = read_whole("English-EWT", "train")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        again = (train.data * (LARGE // len(train.data) + 1))[:LARGE]
-        for data in (train[:SENTENCES].data, again[: again.rindex(b"\n\n") + 2]):
-            path = Path(folder) / "treebank.conllu"
-            path.write_bytes(data)
+        for path in written(Path(folder), train):
             alone = min(opened(path) for _ in range(options.rounds))
             ready, edited, saved, memory = (
                 min(values) for values in zip(*(served(path) for _ in range(options.rounds)), strict=True)
             )
-            count = len(Treebank(data))
+            files = sorted(path.iterdir()) if path.is_dir() else [path]
+            files = [file for file in files if file.suffix == ".conllu"]
+            data = [file.read_bytes() for file in files]
             rows.append(
                 (
-                    f"{count:,}",
-                    f"{len(data) / 1e6:.1f}",
+                    len(files),
+                    f"{sum(len(Treebank(one)) for one in data):,}",
+                    f"{sum(map(len, data)) / 1e6:.1f}",
                     f"{alone:.2f}",
                     f"{ready:.2f}",
                     f"{1000 * edited:.0f}",
@@ -121,6 +141,7 @@ def main() -> None:
             )
             print(rows[-1], flush=True)
     header = (
+        "files",
         "sentences",
         "MB",
         "document, s",

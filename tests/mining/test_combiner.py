@@ -122,3 +122,17 @@ def test_answers_move_words_of_the_same_kind() -> None:
     gains = higher - result.log_odds
     assert gains[unseen].mean() > gains[amods].mean() + 0.5
     assert adaptation.log_odds({}) is result.log_odds
+
+
+@pytest.mark.parametrize("level", [0.0, 3.0, 6.0, 9.0])
+def test_the_fit_to_answers_is_a_mode_even_where_probabilities_are_extreme(level: float) -> None:
+    bank, _ = planted(40)
+    result = mine(bank, signals=["frames", "variation"])
+    adaptation = Adaptation(replace(result, log_odds=np.full(bank.word_count, level)))
+    # Nearly all answers contradict the log-odds: a whole Newton step would overshoot.
+    asked = np.arange(200)
+    answers = {int(word): word % 20 == 0 for word in asked}
+    wrong = np.array([answers[int(word)] for word in asked], np.float64)
+    p = 1 / (1 + np.exp(-adaptation.log_odds(answers)[asked]))
+    # At the mode of the posterior, the dual weight of an answer is its residual.
+    assert adaptation._fit(asked, wrong) == pytest.approx(wrong - p, abs=1e-3)

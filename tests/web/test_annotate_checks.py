@@ -118,3 +118,12 @@ def test_search_hits_name_empty_nodes_by_their_rows(file: Path) -> None:
     with serving(open_session(file)) as served:
         found = served.post("/api/search", {"query": "@v[upos=VERB] -> @e[empty=yes]"}).json()
         assert [(hit["sentence"], hit["words"]) for hit in found["hits"]] == [(1, {"v": "4", "e": "4.1"})]
+        request = {"query": "@v[upos=VERB] -> @e[empty=yes]", "changes": "v.xpos=V"}
+        (change,) = served.post("/api/mass-edit", request).json()["changes"]
+        assert change["hits"] == [{"v": "4", "e": "4.1"}]
+        skip = [{"sentence": 1, "words": change["hits"][0]}]
+        assert served.post("/api/mass-edit", {**request, "skip": skip}).json()["changes"] == []
+        assert (
+            served.post("/api/mass-edit", {**request, "skip": [{**skip[0], "words": {"e": "4.x"}}]}).status
+            == 400
+        )

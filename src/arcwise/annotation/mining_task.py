@@ -44,7 +44,7 @@ def mining_task(request: Mapping[str, Any], data: bytes, report: Report) -> Mapp
             w for w in range(len(result.words)) if w not in listed and word_key(result.words, w) in answered
         ]
     places = np.array(ranking, np.int64)
-    kinds, numbers = Adaptation(result).features_of(places)
+    kinds = Adaptation(result).kinds_of(places)
     words = []
     for word in ranking:
         suspect = result.suspect(word)
@@ -65,7 +65,6 @@ def mining_task(request: Mapping[str, Any], data: bytes, report: Report) -> Mapp
         "words": words,
         "log_odds": result.log_odds[places].tolist(),
         "kinds": [codes.tolist() for codes in kinds],
-        "numbers": numbers.tolist(),
     }
 
 
@@ -78,12 +77,10 @@ class Ranking:
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> Ranking:
         """The ranking of a result of ``mining_task``."""
-        count = len(message["log_odds"])
         return cls(
             Adaptation.from_arrays(
                 np.array(message["log_odds"], np.float64),
                 [np.array(codes, np.int64) for codes in message["kinds"]],
-                np.array(message["numbers"], np.float64).reshape(count, -1),
             )
         )
 

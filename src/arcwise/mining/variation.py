@@ -18,6 +18,8 @@ SPAN = 5
 NONE = ""
 """The annotation of a pair of words without an arc between them."""
 _LISTED = 3
+_LEAST_PLACES = 2
+"""Places with another annotation below which a nucleus is no reason worth reading."""
 _SMOOTHING = 0.5
 
 Key = tuple[str, ...]
@@ -96,6 +98,7 @@ class _Strongest:
     """The nucleus that speaks most clearly against the annotation of a word."""
 
     score: float
+    level: str
     key: Key
     other: str
     count: int
@@ -122,16 +125,15 @@ def variation(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
                     if annotated[word] and not score <= column[word]:
                         column[word] = score
                     if score > 0 and (word not in best or score > best[word].score):
-                        best[word] = _Strongest(score, key, other, count, partner)
+                        best[word] = _Strongest(score, level, key, other, count, partner)
         columns[level] = column
     score = np.fmax.reduce(np.stack(list(columns.values())), axis=0)
-    by_key = {key: nucleus for table in reversed(tables.values()) for key, nucleus in table.items()}
 
     def reasons(word: int) -> list[str]:
-        if word not in best:
+        strongest = best.get(word)
+        if strongest is None or strongest.count < _LEAST_PLACES:
             return []
-        strongest = best[word]
-        nucleus = by_key[strongest.key]
+        nucleus = tables[strongest.level][strongest.key]
         elsewhere = sorted(
             {
                 words.name(int(words.sentence[a]))
@@ -141,7 +143,7 @@ def variation(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
         )
         what = f"have {strongest.other[1:]}" if strongest.other else "have no arc between these words"
         return [
-            f"of {len(nucleus.places)} places with “{_shown(strongest.key)}” {strongest.count} {what} "
+            f"of {len(nucleus.places)} places with “{_shown(strongest)}” {strongest.count} {what} "
             f"({', '.join(elsewhere[:_LISTED])}{', …' if len(elsewhere) > _LISTED else ''})"
         ]
 
@@ -154,7 +156,7 @@ def variation(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
             or (strongest.other[0] == "<") != (word < strongest.partner)
         ):
             return []
-        share = strongest.count / len(by_key[strongest.key].places)
+        share = strongest.count / len(tables[strongest.level][strongest.key].places)
         return [Vote("arc", int(words.position[strongest.partner]), strongest.other[1:], 0.5 * share)]
 
     return Measurement(score, columns, reasons, votes)
@@ -166,5 +168,9 @@ def _doubted(here: str, other: str, a: int, b: int) -> list[tuple[int, int]]:
     return [pair for sign, pair in (("<", (a, b)), (">", (b, a))) if sign in dependents]
 
 
-def _shown(key: Key) -> str:
-    return " ".join(key)
+def _shown(strongest: _Strongest) -> str:
+    """The words of a nucleus; with tags for those in between where only tags are compared."""
+    if strongest.level != "ends":
+        return " ".join(strongest.key)
+    first, _, *between, _, last = strongest.key
+    return " ".join([first, *between, last])

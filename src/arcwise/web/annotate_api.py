@@ -16,10 +16,11 @@ from starlette.routing import Route
 
 from arcwise.annotation.authorship import annotator
 from arcwise.annotation.document import ChangedOnDisk
-from arcwise.errors import ArcwiseError
+from arcwise.errors import ArcwiseError, InputError
 from arcwise.schema import Flag, JsonObject, Probability, Text, check_json, refused
 from arcwise.treebanks.adjudication import Choice
 from arcwise.treebanks.search import QueryError
+from arcwise.web.annotate_lists import HitKey
 from arcwise.web.annotate_session import Session, StaleVersion
 from arcwise.web.annotate_view import Json, NotFound
 
@@ -42,8 +43,15 @@ def _text(value: Any) -> str:
     return value
 
 
+def _row_id(value: Any) -> str:
+    word, point, node = str(value).partition(".")
+    return f"{_index(word)}.{_index(node)}" if point and isinstance(value, str) else str(_index(value))
+
+
 Index = Annotated[int, BeforeValidator(_index)]
 """A non-negative integer; a string of digits in paths and queries."""
+RowId = Annotated[str, BeforeValidator(_row_id)]
+"""The ID of a word (``3``, also as a number) or of an empty node (``3.1``)."""
 FileText = Annotated[Any, BeforeValidator(_text)]
 """Text of a file, which may contain lone surrogates (invalid bytes); pydantic's strings refuse those."""
 
@@ -131,9 +139,32 @@ class InsertRequest(JsonObject):
 
 
 class SearchRequest(PartRequest):
-    """A search."""
+    """A search; with ``properties`` and ``values``, one cluster of its hits."""
 
     query: FileText
+    properties: FileText | None = None
+    values: list[FileText] | None = None
+
+    def cluster(self) -> tuple[str, list[str]] | None:
+        """The cluster to list."""
+        if (self.properties is None) != (self.values is None):
+            raise InputError("search: expected both properties and values, or neither")
+        return None if self.properties is None else (self.properties, self.values or [])
+
+
+class TableRequest(JsonObject):
+    """Clusters of search hits by properties of their words."""
+
+    query: FileText
+    properties: FileText
+    count: Index = 100
+
+
+class HitRequest(JsonObject):
+    """A hit of a search: its sentence, and the IDs of its words and empty nodes by name."""
+
+    sentence: Index
+    words: dict[str, RowId]
 
 
 class MassEditRequest(JsonObject):
@@ -142,6 +173,11 @@ class MassEditRequest(JsonObject):
     query: FileText
     changes: FileText
     apply: Flag = False
+    skip: list[HitRequest] = Field([])
+
+    def skipped(self) -> list[HitKey]:
+        """The hits to leave as they are."""
+        return [(hit.sentence, tuple(sorted(hit.words.items()))) for hit in self.skip]
 
 
 class MuteRequest(JsonObject):
@@ -242,11 +278,18 @@ class Api:
             post("/api/redo", EmptyRequest, lambda r, p: session.redo(p)),
             post("/api/save", EmptyRequest, lambda r, p: session.save()),
             post("/api/take-in", EmptyRequest, lambda r, p: session.merge_external_changes(p)),
-            post("/api/search", SearchRequest, lambda r, p: view.search(r.query, r.first, r.count)),
+            post(
+                "/api/search",
+                SearchRequest,
+                lambda r, p: view.search(r.query, r.first, r.count, r.cluster()),
+            ),
+            post("/api/table", TableRequest, lambda r, p: view.table(r.query, r.properties, r.count)),
             post(
                 "/api/mass-edit",
                 MassEditRequest,
-                lambda r, p: session.mass_edit(r.query, r.changes, apply=r.apply, page=p),
+                lambda r, p: session.mass_edit(
+                    r.query, r.changes, apply=r.apply, skipped=r.skipped(), page=p
+                ),
             ),
             get("/api/values", ValuesRequest, lambda r, p: view.values(r.form, r.upos)),
             get("/api/validate", FindingsRequest, lambda r, p: view.validate(r.first, r.count, r.rule)),

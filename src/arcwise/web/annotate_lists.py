@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, get_args
 
 from arcwise.annotation.editable import EditableTreebank
 from arcwise.errors import InputError
-from arcwise.treebanks.search import Columns, Hit, MassEdit, Query, hint_texts, unseen
+from arcwise.treebanks.search import (
+    Columns,
+    Hit,
+    MassEdit,
+    Query,
+    frequencies,
+    hint_texts,
+    read_table,
+    table_rows,
+    unseen,
+)
 from arcwise.treebanks.search.mass_edit import Plan
 from arcwise.web.background import Background
 
@@ -20,8 +30,24 @@ if TYPE_CHECKING:
 
 STEP = 4
 """Sentences scored in one background step: a few, so that requests do not wait."""
+SLOW = ("gain", "repairs")
+"""Orders that infer once per possible answer: one sentence of them is a step."""
 MOST_HITS = 1_000_000
 """A search with more hits is refused: they are kept in memory."""
+HitKey = tuple[int, tuple[tuple[str, str], ...]]
+"""A hit as a key: its sentence, and the names and row IDs of its words and empty nodes."""
+
+
+def hit_key(hit: Hit) -> HitKey:
+    """The key of a hit."""
+    return hit.sentence, tuple(sorted(hit_rows(hit).items()))
+
+
+def hit_rows(hit: Hit) -> dict[str, str]:
+    """The words and empty nodes of a hit: name → row ID."""
+    return {name: hit.row(name) for name in (*hit.words, *hit.empty_nodes)}
+
+
 KEPT = 8
 """Searches whose hits are cached."""
 
@@ -68,7 +94,8 @@ class Worklists:
             lists = list(self._lists.values())
         for worklist in lists:
             if not worklist.ready:
-                return bool(worklist.step(STEP)) or any(not pending.ready for pending in lists)
+                step = 1 if worklist.by in SLOW else STEP
+                return bool(worklist.step(step)) or any(not pending.ready for pending in lists)
         return False
 
     def changed(self, numbers: Sequence[int], count: int | None) -> None:
@@ -122,10 +149,30 @@ class Searches:
         """The sentences with hits, each with its number of hits."""
         return sorted(Counter(hit.sentence for hit in self.hits(query)).items())
 
-    def plan(self, query: str, changes: str) -> list[Plan]:
-        """The edits that a mass edit makes to each sentence, and the hits it refuses."""
+    def plan(self, query: str, changes: str, skipped: Collection[HitKey] = ()) -> list[Plan]:
+        """The edits that a mass edit makes to each sentence, and the hits it refuses.
+
+        skipped: hits (``hit_key``) to leave as they are.
+        """
         _, columns = self._current()
-        return list(MassEdit.parse(query, changes).plan(columns))
+        left_out = set(skipped)
+        return list(MassEdit.parse(query, changes).plan(columns, skip=lambda hit: hit_key(hit) in left_out))
+
+    def table(self, query: str, properties: str) -> tuple[list[str], list[tuple[tuple[str, ...], int]]]:
+        """Clusters of the hits by properties of their words: columns, and (values, hits), largest first."""
+        hits = self.hits(query)
+        table = read_table(properties, Query.parse(query).names)
+        _, columns = self._current()
+        return [str(column) for column in table], frequencies(hits, table, columns).most_common()
+
+    def cluster(self, query: str, properties: str, values: Sequence[str]) -> list[Hit]:
+        """The hits of one cluster, in file order."""
+        hits = self.hits(query)
+        table = read_table(properties, Query.parse(query).names)
+        _, columns = self._current()
+        wanted = tuple(values)
+        rows = table_rows(hits, table, columns)
+        return [hit for hit, row in zip(hits, rows, strict=True) if row == wanted]
 
     def _current(self) -> tuple[int, Columns]:
         """The version of the document and its columns."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from arcwise.web.annotate_checks import Checks
 from arcwise.web.annotate_consistency import Consistency
 from arcwise.web.annotate_files import ProjectFiles
 from arcwise.web.annotate_json import changed_json
-from arcwise.web.annotate_lists import Searches, Worklists
+from arcwise.web.annotate_lists import HitKey, Searches, Worklists
 from arcwise.web.annotate_lookahead import Lookahead
 from arcwise.web.annotate_suggestions import SuggestionService
 from arcwise.web.annotate_view import MAX_COUNT, Json, NotFound, View
@@ -331,13 +331,22 @@ class Session:
             page=page,
         )
 
-    def mass_edit(self, query: str, changes: str, *, apply: bool, page: str = "") -> Json:
-        """Preview edits of all search hits or, with ``apply``, make them as one undo step."""
+    def mass_edit(
+        self, query: str, changes: str, *, apply: bool, skipped: Collection[HitKey] = (), page: str = ""
+    ) -> Json:
+        """Preview edits of all search hits or, with ``apply``, make them as one undo step.
+
+        skipped: hits to leave as they are.
+        """
         if not apply:
-            return self.view.planned(self._searches.plan(query, changes))
+            return self.view.planned(self._searches.plan(query, changes, skipped))
         with self._changing:
             # Planned again under the lock, since the file may have changed after the preview.
-            edits = {plan.sentence: plan.edits for plan in self._searches.plan(query, changes) if plan.edits}
+            edits = {
+                plan.sentence: plan.edits
+                for plan in self._searches.plan(query, changes, skipped)
+                if plan.edits
+            }
             self._announce(self._document.edit_many(edits, f"{changes} where {query}"), page)
             count = sum(map(len, edits.values()))
             return {"sentences": len(edits), "edits": count, "version": self._document.version}

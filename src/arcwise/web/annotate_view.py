@@ -12,12 +12,12 @@ from arcwise.annotation.suggestions import SentenceSuggestions
 from arcwise.errors import ArcwiseError, InputError
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.edits import edit_to_json
-from arcwise.treebanks.search import Hit
+from arcwise.treebanks.search import looks_like_grew, translate_grew
 from arcwise.treebanks.search.mass_edit import Plan
 from arcwise.web.annotate_checks import Checks
 from arcwise.web.annotate_enhanced import enhanced_json
 from arcwise.web.annotate_json import overview_json, reason_json, sentence_json, thought_json, thoughts_json
-from arcwise.web.annotate_lists import Searches, Worklists
+from arcwise.web.annotate_lists import Searches, Worklists, hit_rows
 from arcwise.web.annotate_suggestions import SuggestionService
 
 if TYPE_CHECKING:
@@ -119,9 +119,13 @@ class View:
         sentence, version = self.present(number)
         return enhanced_json(sentence, version, with_case_feature=self.checks.has_case_feature)
 
-    def search(self, query: str, first: int, count: int) -> Json:
-        """A page of search hits."""
-        hits = self.searches.hits(query)
+    def search(self, query: str, first: int, count: int, cluster: tuple[str, Sequence[str]] | None) -> Json:
+        """A page of search hits, of all or of a cluster: (properties, values).
+
+        A Grew request is translated; the answer has the query.
+        """
+        query, translation = self.translated(query)
+        hits = self.searches.hits(query) if cluster is None else self.searches.cluster(query, *cluster)
         shown = hits[first : first + min(count, MAX_COUNT)]
         named = {
             item["number"]: item for item in self.overviews([(hit.sentence, None, None) for hit in shown])
@@ -131,14 +135,37 @@ class View:
                 "sentence": hit.sentence,
                 "sent_id": named[hit.sentence]["sent_id"],
                 "text": named[hit.sentence]["text"],
-                "words": _ids(hit),
+                "words": hit_rows(hit),
             }
             for hit in shown
             if hit.sentence in named
         ]
         hints = [] if hits else self.searches.hints(query)
         sentences = len({hit.sentence for hit in hits})
-        return {"hits": items, "total": len(hits), "sentences": sentences, "hints": hints}
+        return {
+            "hits": items,
+            "total": len(hits),
+            "sentences": sentences,
+            "hints": hints,
+            "translation": translation,
+        }
+
+    def translated(self, query: str) -> tuple[str, str | None]:
+        """A query, and that it is the translation of a Grew request: the query again, else None."""
+        if not looks_like_grew(query):
+            return query, None
+        translation = translate_grew(query)
+        return translation, translation
+
+    def table(self, query: str, properties: str, count: int) -> Json:
+        """Clusters of search hits by properties of their words, largest first."""
+        columns, clusters = self.searches.table(query, properties)
+        shown = clusters[: min(count, MAX_COUNT)]
+        return {
+            "columns": columns,
+            "clusters": [{"values": list(values), "count": n} for values, n in shown],
+            "total": len(clusters),
+        }
 
     def planned(self, plans: Sequence[Plan]) -> Json:
         """The preview of a mass edit."""
@@ -150,11 +177,12 @@ class View:
                 "sent_id": item["sent_id"],
                 "text": item["text"],
                 "edits": [edit_to_json(edit) for edit in shown[item["number"]].edits],
+                "hits": [hit_rows(hit) for hit in shown[item["number"]].hits],
             }
             for item in self.overviews([(number, None, None) for number in shown])
         ]
         refused = [
-            {"sentence": plan.sentence, "words": _ids(refused.hit), "reason": refused.reason}
+            {"sentence": plan.sentence, "words": hit_rows(refused.hit), "reason": refused.reason}
             for plan in plans
             for refused in plan.refused
         ]
@@ -219,8 +247,3 @@ class View:
         if self.comparison is None:
             raise InputError("there is no file to compare with; start the server with a second file")
         return self.comparison
-
-
-def _ids(hit: Hit) -> dict[str, str]:
-    """The words and empty nodes of a hit: name → row ID."""
-    return {name: hit.row(name) for name in (*hit.words, *hit.empty_nodes)}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from web.browser.driver import BIRDS, GARDEN, OpenPage, Tab, rows
 
+SVG = "{http://www.w3.org/2000/svg}"
 LONG = rows(*(f"word{k}/NOUN/{k - 1}/{'root' if k == 1 else 'nmod'}" for k in range(1, 120)))
 OUTSIDE = """() => {
   const box = document.getElementById("tree").getBoundingClientRect();
@@ -25,7 +28,7 @@ def test_the_toolbar_has_three_groups_and_one_primary_action(open_page: OpenPage
     primary = tab.page.locator("header button.main")
     assert [button.get_attribute("data-action") for button in primary.all()] == ["accept-sure"]
     sure = len(tab.page.evaluate("own.editor.above(own.state.view.threshold)"))
-    assert primary.inner_text().split() == ["✓Accept", str(sure), "≥"]  # it says how many
+    assert primary.inner_text().split()[-3:] == ["Accept", str(sure), "≥"]  # it says how many
     tab.press("Control+Enter")
     assert [button.get_attribute("data-action") for button in primary.all()] == ["next"]
 
@@ -152,3 +155,34 @@ def test_a_long_sentence_is_printed_in_several_lines(open_page: OpenPage) -> Non
     tab.press("Shift+N")
     tab.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert lines.count() == 0  # a short one is printed as it is
+
+
+def test_a_picture_of_the_tree_needs_no_style_sheet(open_page: OpenPage, tmp_path: Path) -> None:
+    tab = open_page(GARDEN, model=True, accept_downloads=True)
+    with tab.page.expect_download() as download:
+        tab.command("Save the tree as a picture")
+    assert download.value.suggested_filename == "garden.svg"
+    saved = tmp_path / "saved.svg"
+    download.value.save_as(saved)
+    tree = ElementTree.parse(saved).getroot()
+    texts = {"".join(text.itertext()).strip() for text in tree.iter(f"{SVG}text")}
+    assert {"gardener", "NOUN", "nsubj"} <= texts
+    lines = [path.attrib for path in tree.iter(f"{SVG}path") if path.get("fill") == "none"]
+    assert {line["stroke-dasharray"] for line in lines} == {"none", "5px, 4px"}  # annotated and suggested
+    assert all(line["stroke"].startswith("rgb") for line in lines)
+    assert not any("class" in part.attrib or "style" in part.attrib for part in tree.iter())
+    assert tab.word(tab.selected).get_attribute("class").endswith("selected")  # the page is as before
+
+
+def test_a_picture_of_the_tree_is_copied(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN, model=True, permissions=["clipboard-read", "clipboard-write"])
+    tab.command("Copy the tree as a picture")
+    tab.page.locator("#message", has_text="Picture copied.").wait_for()
+    size = tab.page.evaluate(
+        """async () => {
+          const [item] = await navigator.clipboard.read();
+          const bitmap = await createImageBitmap(await item.getType("image/png"));
+          return [bitmap.width, own.views.canvas.drawn.width];
+        }"""
+    )
+    assert size[0] == pytest.approx(2 * size[1], abs=2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -161,11 +161,12 @@ class RefusedHit:
 
 @dataclass(frozen=True)
 class Plan:
-    """The edits of one sentence, and the hits that are refused."""
+    """The edits of one sentence, the hits that are refused, and those that are edited."""
 
     sentence: int
     edits: Sequence[Edit]
     refused: tuple[RefusedHit, ...] = ()
+    hits: tuple[Hit, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -194,37 +195,49 @@ class MassEdit:
         word_change = read_word_change(Scanner(changes, "changes"), parsed.names)
         return cls(parsed, () if word_change else parse_assignments(changes, parsed.names), word_change)
 
-    def plan(self, treebank: Treebank | Columns) -> Iterator[Plan]:
-        """Yield the plan of each sentence with a hit."""
+    def plan(
+        self, treebank: Treebank | Columns, *, skip: Callable[[Hit], bool] = lambda hit: False
+    ) -> Iterator[Plan]:
+        """Yield the plan of each sentence with a hit; ``skip``: whether to leave a hit as it is."""
         columns = treebank if isinstance(treebank, Columns) else Columns(treebank)
         if self.word_change is not None:
-            yield from self._plan_words(columns, self.word_change)
+            yield from self._plan_words(columns, self.word_change, skip)
             return
         for number, hits in groupby(self.query.hits(columns), key=lambda hit: hit.sentence):
             draft = _Draft(columns, number)
-            refused = []
+            refused, applied = [], []
             for hit in hits:
+                if skip(hit):
+                    continue
                 reason = draft.apply(hit, self.assignments)
                 if reason:
                     refused.append(RefusedHit(hit, reason))
-            yield Plan(number, draft.edits(), tuple(refused))
+                else:
+                    applied.append(hit)
+            yield Plan(number, draft.edits(), tuple(refused), tuple(applied))
 
-    def _plan_words(self, columns: Columns, change: WordChange) -> Iterator[Plan]:
+    def _plan_words(
+        self, columns: Columns, change: WordChange, skip: Callable[[Hit], bool]
+    ) -> Iterator[Plan]:
         for number, hits in groupby(self.query.hits(columns), key=lambda hit: hit.sentence):
             block = columns.treebank[number].source_bytes
             taken: set[str] = set()
             edits: list[tuple[float, Edit]] = []
-            refused = []
+            refused, applied = [], []
             for hit in hits:
+                if skip(hit):
+                    continue
                 try:
                     edit = change.edit(hit, block, taken)
                 except InputError as error:
                     refused.append(RefusedHit(hit, str(error)))
                     continue
                 taken |= change.rows(hit)
+                applied.append(hit)
                 edits.append((max(map(float, change.rows(hit))), edit))
             # From the end of the sentence, so that the IDs of words before it stay what they are.
-            yield Plan(number, [edit for _, edit in sorted(edits, key=lambda e: -e[0])], tuple(refused))
+            ordered = [edit for _, edit in sorted(edits, key=lambda e: -e[0])]
+            yield Plan(number, ordered, tuple(refused), tuple(applied))
 
     def preview(self, treebank: Treebank | Columns) -> Iterator[tuple[int, Sequence[Edit]]]:
         """Yield (sentence, edits) for each sentence that would change."""

@@ -296,14 +296,19 @@ def frequencies(
     hits: Iterable[Hit], table: Sequence[TableColumn | TableCondition], columns: Columns
 ) -> Counter[tuple[str, ...]]:
     """Count the hits with each combination of values."""
+    return Counter(table_rows(hits, table, columns))
+
+
+def table_rows(
+    hits: Iterable[Hit], table: Sequence[TableColumn | TableCondition], columns: Columns
+) -> Iterator[tuple[str, ...]]:
+    """Yield the values of each hit in the columns of a table."""
     # Both the hits and the conditions of a table can have empty nodes.
     columns = with_empty_nodes(columns)
     cells = [_cells(column, columns) for column in table]
-    counts: Counter[tuple[str, ...]] = Counter()
     remaining = iter(hits)
     while batch := list(islice(remaining, _HITS_AT_ONCE)):
-        counts.update(zip(*(column(batch) for column in cells), strict=True))
-    return counts
+        yield from zip(*(column(batch) for column in cells), strict=True)
 
 
 def _cells(column: TableColumn | TableCondition, columns: Columns) -> Callable[[list[Hit]], list[str]]:

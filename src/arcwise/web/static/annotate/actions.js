@@ -78,6 +78,8 @@ export function actions(page) {
     ["fit", ["Shift+Z"], "Fit tree to window", () => page.fit()],
     ["vertical", [], "Vertical layout", () => page.toggle("vertical")],
     ["theme", [], "Theme: dark, light or system", () => page.theme()],
+    ["copy-picture", [], "Copy the tree as a picture", () => page.picture("copy")],
+    ["save-picture", [], "Save the tree as a picture (SVG)", () => page.picture("save")],
     ["print", ["Ctrl+P"], "Print the sentence", () => window.print()]);
   group("Panels",
     ["files", [], "Files of the project", () => state.document.is_project && page.side("files")],

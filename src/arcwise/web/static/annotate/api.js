@@ -54,8 +54,7 @@ export class Api {
   would(number, edits) { return this.post(`sentence/${number}/would`, { edits }); }
   save() { return this.post("save"); }
   mergeChanges() { return this.post("take-in"); }
-  search(query, from, count) { return this.post("search", { query, from, count }); }
-  massEdit(query, changes, apply) { return this.post("mass-edit", { query, changes, apply }); }
+  massEdit(query, changes, apply, skip = []) { return this.post("mass-edit", { query, changes, apply, skip }); }
   train(cancel = false) { return this.post("train", { cancel }); }
   training() { return this.get("train"); }
   differences(query) { return this.get("differences", query); }

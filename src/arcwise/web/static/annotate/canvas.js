@@ -98,7 +98,8 @@ export class Canvas {
     const svgBox = this.drawn.root;
     const left = spot[0] * zoom + svgBox.getBoundingClientRect().left - box.getBoundingClientRect().left;
     const room = Math.min(140, box.clientWidth / 4);
-    if (left < room) box.scrollLeft += left - room * 2;
+    if (this.state.view.vertical) box.scrollLeft = 0; // the words stand at the left, arcs to their right
+    else if (left < room) box.scrollLeft += left - room * 2;
     else if (left > box.clientWidth - room) box.scrollLeft += left - box.clientWidth + room * 2;
     const top = spot[1] * zoom + svgBox.getBoundingClientRect().top - box.getBoundingClientRect().top;
     if (top > box.clientHeight - 60) box.scrollTop += top - box.clientHeight + 90;

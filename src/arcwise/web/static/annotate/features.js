@@ -87,7 +87,7 @@ export function editFeatures(state, editor, id, { value = null, error = "" } = {
     const names = typed ? [...new Set(matches.map(([name]) => name))] : features.map(([name]) => name);
     const has = (name, feature) => pairs.some((pair) => pair[0] === name && pair[1] === feature);
     show(now, pairs.length ? pairs.map(([name, feature]) => button(`${name}=${feature} ×`, () => set(name, ""), { "aria-label": `Remove ${name}=${feature}` })) : el("span", { class: "soft" }, "no features"));
-    show(list, names.map((name) => el("div", { class: "feature" }, el("span", {}, name), (typed ? matches.filter((pair) => pair[0] === name).map((pair) => pair[1]) : features.find((entry) => entry[0] === name)[1]).map((feature) => {
+    show(list, names.map((name) => el("div", { class: "feature", role: "group", "aria-label": name }, el("span", {}, name), (typed ? matches.filter((pair) => pair[0] === name).map((pair) => pair[1]) : features.find((entry) => entry[0] === name)[1]).map((feature) => {
       const highlighted = matches[chosen]?.[0] === name && matches[chosen][1] === feature;
       return el("button", { type: "button", role: "option", tabindex: "-1", "aria-selected": String(has(name, feature)), class: highlighted ? "highlighted" : null, id: highlighted ? "feature-highlighted" : null, onclick: () => toggle([name, feature]) }, feature);
     }))), !features.length && !typed ? el("p", { class: "soft" }, "No features with this UPOS in the treebank yet: type Name=Value.") : null);

@@ -4,6 +4,7 @@ import { button, dismiss, el, recall, say, tell, tellUntil } from "./dom.js";
 import { completions, guideline } from "./completion.js";
 import { ask, closePopup, dialog, menu, pick, popupOpen } from "./popups.js";
 import { inWords, theirEdits } from "./edits.js";
+import { copyPicture, savePicture } from "./export.js";
 import { marksOf } from "./picture.js";
 import { repairable } from "./findings.js";
 import { help, written } from "./keys.js";
@@ -191,11 +192,18 @@ export class Page {
 
   /** The menu of commands that are rarely needed. */
   more() {
-    const groups = [["second", "enhanced", "vertical", "theme", "legend"], ["accept-tags", "accept-above"], ["insert", "append", "remove-sentence"], ["annotator", "save", "print"], ["commands", "help"]];
+    const groups = [["second", "enhanced", "vertical", "theme", "legend"], ["accept-tags", "accept-above"], ["insert", "append", "remove-sentence"], ["annotator", "save", "copy-picture", "save-picture", "print"], ["commands", "help"]];
     const find = (id) => this.actions.find((action) => action.id === id);
     menu({ at: rectOf("more"), title: "More commands", entries: groups.flatMap((ids, k) => ids.map((id, at) => ({
       title: find(id).title, key: find(id).keys[0] ? written(find(id).keys[0]) : "", run: find(id).run, first: k > 0 && at === 0, pressed: id === "second" ? this.state.second : this.state.view[id],
     }))) });
+  }
+
+  /** Copy the tree as a picture, or save it. */
+  picture(how) {
+    const { drawn } = this.views.canvas;
+    if (how === "copy") return void copyPicture(drawn);
+    return void savePicture(drawn, this.state.sentence.sent_id ?? `sentence-${this.state.number + 1}`);
   }
 
   /** Explain lines and colours. */

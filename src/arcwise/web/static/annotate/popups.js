@@ -25,7 +25,7 @@ export const popupOpen = () => open !== null;
 
 /** Deliver a key that was pressed before the popup was open. */
 export function typed(event) {
-  const input = open.box.querySelector("input");
+  const input = open.box.querySelector("input:not([type=checkbox])");
   if (input && event.key.length === 1 && !event.ctrlKey && !event.metaKey) {
     input.setRangeText(input.dataset.free === undefined && input.getAttribute("role") === "combobox" ? latinKey(event) : event.key, input.selectionStart, input.selectionEnd, "end");
     input.dispatchEvent(new Event("input"));

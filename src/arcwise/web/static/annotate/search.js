@@ -1,4 +1,4 @@
-// The Search panel: search over the whole file, and mass edits with a preview.
+// The Search panel: search over the whole file, clusters of the hits, and mass edits with a preview.
 
 import { button, el, show, tell } from "./dom.js";
 import { inWords } from "./edits.js";
@@ -7,23 +7,32 @@ const PAGE = 100;
 
 export class Search {
   constructor(box, state) {
-    Object.assign(this, { box, state, hits: [], total: 0, hints: [] });
+    Object.assign(this, { box, state, hits: [], total: 0, hints: [], cluster: null, skipped: new Map() });
     const enter = (run) => (event) => {
       if (event.key === "Enter") run();
     };
-    this.query = el("input", { type: "search", id: "search-query", spellcheck: "false", autocomplete: "off", placeholder: "upos=VERB > nsubj", onkeydown: enter(() => this.find()) });
+    this.query = el("input", { type: "search", id: "search-query", spellcheck: "false", autocomplete: "off", placeholder: "upos=VERB > nsubj, or a Grew request", onkeydown: enter(() => this.find()) });
     this.changes = el("input", { type: "text", id: "search-changes", spellcheck: "false", autocomplete: "off", placeholder: "2.deprel=nsubj:pass", onkeydown: enter(() => this.preview()) });
+    this.properties = el("input", { type: "text", id: "search-table", spellcheck: "false", autocomplete: "off", placeholder: "deprel,upos", onkeydown: enter(() => this.count()) });
+    this.clusters = el("div", { class: "clusters" });
     this.line = el("p", { class: "soft line", role: "status" });
     this.list = el("ol", { class: "items", "aria-label": "Hits" });
     this.more = button("Show more", () => this.find(this.hits.length), { class: "more", hidden: true });
     show(box,
       el("label", { for: "search-query" }, "Search"), this.query,
       el("p", { class: "buttons" }, button("Find", () => this.find(), { class: "main" }), button("Step through hits (Shift N, Shift P)", () => this.follow())),
+      el("details", {}, el("summary", {}, "Clusters of hits"), el("label", { for: "search-table" }, "Properties, such as 2.deprel,2.upos"), this.properties,
+        el("p", { class: "buttons" }, button("Count", () => this.count())), this.clusters),
       el("details", {}, el("summary", {}, "Mass edit"), el("label", { for: "search-changes" }, "Change to"), this.changes,
         el("p", { class: "buttons" }, button("Preview", () => this.preview()), this.apply = button("Apply", () => this.edit(), { class: "main", disabled: true }))),
       this.line, this.list, this.more);
     this.changes.addEventListener("input", () => (this.apply.disabled = true));
-    this.query.addEventListener("input", () => (this.apply.disabled = true));
+    this.query.addEventListener("input", () => {
+      this.apply.disabled = true;
+      this.hits = [];
+      this.skipped.clear();
+      show(this.clusters);
+    });
   }
 
   shown() {}
@@ -43,9 +52,17 @@ export class Search {
     }
   }
 
-  async find(from = 0) {
+  /** Search; `cluster`: only the hits with these values, {properties, values}. */
+  async find(from = 0, cluster = from ? this.cluster : null) {
+    if (!from) this.skipped.clear();
+    this.cluster = cluster;
+    let translated = "";
     try {
-      const answer = await this.state.api.search(this.query.value, from, PAGE);
+      const answer = await this.state.api.post("search", { query: this.query.value, from, count: PAGE, ...cluster });
+      if (answer.translation) { // a Grew request: its translation takes its place
+        this.query.value = answer.translation;
+        translated = "translated from Grew";
+      }
       this.hits = [...this.hits.slice(0, from), ...answer.hits];
       this.total = answer.total;
       this.hints = answer.hints ?? [];
@@ -53,7 +70,8 @@ export class Search {
       return this.#refused(refusal);
     }
     this.line.className = "soft line";
-    this.line.textContent = [this.total === 1 ? "1 hit" : `${this.total ?? this.hits.length} hits`, ...this.hints].join("; ");
+    const which = cluster ? `with ${cluster.values.join(", ")}` : "";
+    this.line.textContent = [`${this.total === 1 ? "1 hit" : `${this.total ?? this.hits.length} hits`} ${which}`.trim(), translated, ...this.hints].filter(Boolean).join("; ");
     show(this.list, this.hits.map((hit) => {
       const rows = Object.entries(hit.words ?? {});
       return el("li", {}, el("button", { type: "button", class: "item", onclick: () => this.open(hit) },
@@ -77,7 +95,41 @@ export class Search {
     return this.open(this.hits[0]);
   }
 
+  /** Count the hits by properties of their words; an empty query counts all words. */
+  async count() {
+    if (!this.query.value.trim()) this.query.value = "[]";
+    let answer;
+    try {
+      if (!this.hits.length) await this.find(); // also translates a Grew request
+      const properties = this.properties.value.trim() || (Object.keys(this.hits[0]?.words ?? {}).length > 1 ? "2.deprel,2.upos" : "deprel,upos");
+      this.properties.value = properties;
+      answer = await this.state.api.post("table", { query: this.query.value, properties, count: 1000 });
+    } catch (refusal) {
+      return this.#refused(refusal);
+    }
+    return show(this.clusters, answer.columns.length === 2 ? this.#crossTable(answer) : this.#frequencies(answer));
+  }
+
+  #cell(values, count) {
+    return count ? button(String(count), () => this.find(0, { properties: this.properties.value, values }), { class: "link", "aria-label": `${count} hits with ${values.join(", ")}` }) : "";
+  }
+
+  /** A table of two properties, the most frequent values first. */
+  #crossTable({ columns, clusters }) {
+    const counts = new Map(clusters.map(({ values, count }) => [values.join("\t"), count]));
+    const names = (k) => [...new Set(clusters.map(({ values }) => values[k]))];
+    return el("table", { class: "cross" }, el("caption", {}, columns.join(" × ")),
+      el("thead", {}, el("tr", {}, el("th", {}), names(1).map((name) => el("th", { scope: "col" }, name)))),
+      el("tbody", {}, names(0).map((row) => el("tr", {}, el("th", { scope: "row" }, row), names(1).map((name) => el("td", {}, this.#cell([row, name], counts.get(`${row}\t${name}`))))))));
+  }
+
+  #frequencies({ columns, clusters, total }) {
+    return el("table", { class: "cross" }, el("caption", {}, `${columns.join(", ")}: ${total} ${total === 1 ? "cluster" : "clusters"}`),
+      el("tbody", {}, clusters.map(({ values, count }) => el("tr", {}, values.map((value) => el("th", { scope: "row" }, value)), el("td", {}, this.#cell(values, count))))));
+  }
+
   async preview() {
+    this.skipped.clear();
     try {
       const answer = await this.state.api.massEdit(this.query.value, this.changes.value, false);
       const changes = answer.changes ?? [];
@@ -85,16 +137,29 @@ export class Search {
       this.line.textContent = `${answer.total ?? changes.length} sentences would change; nothing has changed yet.${answer.refused?.length ? ` ${answer.refused.length} hits are skipped: ${answer.refused[0].reason ?? ""}` : ""}`;
       this.apply.disabled = !changes.length;
       this.more.hidden = true;
-      show(this.list, changes.slice(0, 200).map((change) => el("li", {}, el("button", { type: "button", class: "item", onclick: () => this.open({ sentence: change.sentence, words: { row: change.edits[0]?.row ?? change.edits[0]?.first } }) },
+      show(this.list, changes.slice(0, 200).map((change) => el("li", { class: "change" }, change.hits.map((words) => this.#choice(change, words)), el("button", { type: "button", class: "item", onclick: () => this.open({ sentence: change.sentence, words: { row: change.edits[0]?.row ?? change.edits[0]?.first } }) },
         el("span", { class: "soft" }, `${change.sentence + 1} ${change.sent_id ?? ""}`), el("b", {}, change.edits.map(inWords).join("; ")), el("bdi", { class: "text" }, change.text ?? "")))));
     } catch (refusal) {
       this.#refused(refusal);
     }
   }
 
+  /** The checkbox of a hit: without its mark, the hit stays as it is. */
+  #choice(change, words) {
+    const key = `${change.sentence} ${JSON.stringify(words)}`, ids = Object.values(words).join(" ");
+    return el("input", {
+      type: "checkbox", checked: true, "aria-label": `Change words ${ids} of sentence ${change.sentence + 1}`, title: `Words ${ids}: remove the mark to leave this hit as it is`,
+      onchange: (event) => {
+        if (event.target.checked) this.skipped.delete(key);
+        else this.skipped.set(key, { sentence: change.sentence, words });
+        this.line.textContent = `${this.skipped.size} ${this.skipped.size === 1 ? "hit" : "hits"} deselected; nothing has changed yet.`;
+      },
+    });
+  }
+
   async edit() {
     try {
-      const answer = await this.state.api.massEdit(this.query.value, this.changes.value, true);
+      const answer = await this.state.api.massEdit(this.query.value, this.changes.value, true, [...this.skipped.values()]);
       this.apply.disabled = true;
       tell(`${answer.sentences ?? ""} sentences changed. Undo reverts all of them.`, "good");
       await this.state.load();

@@ -138,7 +138,7 @@ function wordGroup(paper, item, word, table) {
       ...item.cells.flatMap((cell, k) => (cell.lines.length ? [cellLine(cell, cellText(cell), cell.note, at(k + 2), y)] : [])));
     return group;
   }
-  const wide = Math.max(2 * word.half, 20) + Math.max(2, paper.gap - 8), depth = (table.total + 1) * ROW, [x, floor] = paper.at(word.middle, 0);
+  const wide = Math.max(2 * word.half, 20) + Math.max(6, paper.gap - 8), depth = (table.total + 1) * ROW, [x, floor] = paper.at(word.middle, 0);
   group.append(paper.rect({ class: "place", rx: 7 }, word.middle, -(WORD_SIZE / 2 + depth) / 2 - 7, wide, WORD_SIZE + depth + 6));
   group.append(textAt({ class: "form" }, x, floor + 14, item.form));
   let y = floor + 17;

@@ -1,0 +1,52 @@
+"""The Search panel: clusters of hits, single hits left out of a mass edit, Grew requests."""
+
+from __future__ import annotations
+
+from web.browser.driver import BIRDS, OpenPage, rows
+
+FISH = rows("Fish/NOUN/2/nsubj", "swim/VERB/0/root", "./PUNCT/2/punct", sent_id="fish")
+
+
+def test_a_table_of_relations_and_tags_leads_to_its_hits(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS + FISH)
+    tab.press("/")
+    tab.page.get_by_text("Clusters of hits").click()
+    tab.page.get_by_role("button", name="Count").click()
+    table = tab.page.locator(".cross")
+    table.wait_for()
+    assert table.locator("caption").inner_text() == "1.deprel × 1.upos"
+    table.get_by_role("button", name="2 hits with nsubj, NOUN").click()
+    tab.page.get_by_text("2 hits with nsubj, NOUN").wait_for()
+    assert tab.page.locator("#side-search .items li").count() == 2
+    tab.page.locator("#search-query").fill("upos=VERB > []")
+    tab.page.locator("#search-table").fill("2.deprel")
+    tab.page.locator("#search-table").press("Enter")
+    table.get_by_text("2.deprel: 3 clusters").wait_for()
+
+
+def test_single_hits_are_deselected_before_a_mass_edit(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS + FISH)
+    tab.press("/")
+    tab.page.locator("#search-query").fill("upos=NOUN")
+    tab.page.get_by_text("Mass edit").click()
+    tab.page.locator("#search-changes").fill("xpos=N")
+    tab.page.get_by_role("button", name="Preview").click()
+    tab.page.get_by_label("Change words 3 of sentence 1").uncheck()
+    tab.page.get_by_text("1 hit deselected").wait_for()
+    tab.page.get_by_role("button", name="Apply").click()
+    tab.page.locator("#message", has_text="2 sentences changed").wait_for()
+    assert [tab.row(word, "xpos", sentence=0) for word in ("1", "3")] == ["N", "_"]
+    assert tab.row("1", "xpos", sentence=1) == "N"
+
+
+def test_a_grew_request_becomes_its_translation(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS + FISH)
+    tab.press("/")
+    query = tab.page.locator("#search-query")
+    query.fill("pattern { V [upos=VERB]; V -[obj]-> O }")
+    query.press("Enter")
+    tab.page.get_by_text("1 hit; translated from Grew").wait_for()
+    assert query.input_value() == "@V[upos=VERB] > obj @O"
+    query.fill("pattern { V [] } with { V -> O }")
+    query.press("Enter")
+    tab.page.get_by_text("has no counterpart in the query language").wait_for()
