@@ -373,8 +373,8 @@ export class State extends EventTarget {
     return answer;
   }
 
-  /** Reload sentences that another window or program changed (null: any may have changed). */
-  async refresh(numbers) {
+  /** Reload sentences that were changed on the server (null: any may have changed); `own`: by this window. */
+  async refresh(numbers, { own = false } = {}) {
     this.ahead.forget();
     for (const number of numbers ?? [...this.sentences.keys()]) if (number !== this.number) this.sentences.delete(number);
     if (numbers !== null && !numbers.includes(this.number)) return;
@@ -387,7 +387,7 @@ export class State extends EventTarget {
     this.number = number;
     if (!this.row()) this.selected = this.words[0]?.id ?? null;
     this.emit("sentence");
-    if (now.version !== before) this.emit("elsewhere", number);
+    if (now.version !== before && !own) this.emit("elsewhere", number);
   }
 }
 
