@@ -72,3 +72,16 @@ def test_the_name_of_a_word_has_its_upos(open_page: OpenPage) -> None:
     assert names[0].startswith("1 The, DET suggested, head 2 gardener, det")
     assert names[1].startswith("2 gardener, NOUN, head 3 sleeps, nsubj")
     assert names[2].startswith("3 sleeps, VERB, head 0 root, root")
+
+
+def test_a_mass_edit_of_this_window_is_not_said_to_come_from_another(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.press("/")
+    tab.page.locator("#search-query").fill("upos=NOUN")
+    tab.page.get_by_text("Mass edit").click()
+    tab.page.locator("#search-changes").fill("xpos=N")
+    tab.page.get_by_role("button", name="Preview").click()
+    tab.page.get_by_role("button", name="Apply").click()
+    tab.page.locator("#side-search", has_text="Done.").wait_for()  # the sentence has been reloaded
+    assert tab.page.evaluate("own.state.row('1').xpos") == "N"
+    assert "1 sentences changed" in tab.said()

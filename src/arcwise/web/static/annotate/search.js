@@ -163,7 +163,7 @@ export class Search {
       this.apply.disabled = true;
       tell(`${answer.sentences ?? ""} sentences changed. Undo reverts all of them.`, "good");
       await this.state.load();
-      await this.state.refresh(null);
+      await this.state.refresh(null, { own: true });
       this.state.emit("counts");
       show(this.list);
       this.line.textContent = "Done.";
