@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from measuring.trainings import Training, run_all
 
-from arcwise.annotation.training import suspicious_words
 from arcwise.engine import Engine, ThisProcess, engine_of
 from arcwise.graph import GraphConfig, GraphParser
+from arcwise.mining import mine
 from arcwise.text.jackknife import jackknife_tags
 from arcwise.transition import TransitionConfig, TransitionParser
 from contracts.small_treebank import small_treebank
@@ -104,15 +104,13 @@ def _jackknifed(engine: Engine, path: Path) -> bytes:
     return jackknife_tags(small_treebank(), folds=2, engine=engine).data
 
 
-def _doubted(engine: Engine, path: Path) -> bytes:
-    found = suspicious_words(
-        small_treebank(), folds=2, below=0.9, config=replace(SMALL, epochs=2), engine=engine
-    )
+def _mined(engine: Engine, path: Path) -> bytes:
+    found = mine(small_treebank(), engine=engine).suspects(20)
     assert found
     return repr(found).encode()
 
 
-@pytest.mark.parametrize("task", [_with_C, _with_folds, _jackknifed, _doubted])
+@pytest.mark.parametrize("task", [_with_C, _with_folds, _jackknifed, _mined])
 def test_choices_folds_and_taggers_are_tasks(
     task: Callable[[Engine, Path], bytes], engine: Engine, tmp_path: Path
 ) -> None:
