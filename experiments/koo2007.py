@@ -55,7 +55,7 @@ MARGINAL_BASED = ("max-margin", "log-linear")
 Cell = tuple[str, str, bool]
 CELLS: list[Cell] = list(itertools.product(LANGUAGES, TRAINERS, (True, False)))
 """Treebank, trainer, projective or not."""
-SENTENCES = 600
+SENTENCES = 1000
 PAPER_SIZES = {
     "Arabic-PADT-rs": (0.34, 49_064, 5_315, 5_373),
     "Dutch-Alpino-cdbl": (4.93, 178_861, 16_208, 5_585),

@@ -17,7 +17,7 @@ from arcwise.graph import GraphConfig
 from experiments.page import Page, Settings, percent
 from experiments.sentences import between
 
-SENTENCES = 250
+SENTENCES = 500
 ITERATIONS = 40
 EG, CG = "log-linear by EG", "log-linear by CG"
 OPTIMISERS: dict[str, tuple[GraphConfig, ...]] = {
