@@ -241,7 +241,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     page = Page("bohnet2016", "Bohnet et al. 2016: transition systems as control parameters", options)
     page.text(
         "Forms and gold UPOS; all words counted; label subtypes cut. Words/s: one thread, reading and "
-        "writing included."
+        "writing included, while other programs ran; benchmarks/RESULTS.md has the speed of parsing."
     )
     page.heading("Three systems in one engine (their table 1)")
     page.table(
