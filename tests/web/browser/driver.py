@@ -142,8 +142,12 @@ class Tab:
     def command(self, name: str) -> None:
         """A command by its name, from the list of commands."""
         self.page.keyboard.press(":")
+        self.page.wait_for_selector(".picker")
         self.type(name)
         self.page.keyboard.press("Enter")
+        self.page.wait_for_function(
+            "() => document.querySelector('.picker')?.getAttribute('aria-label') !== 'Command'"
+        )
 
 
 def written(path: Path) -> list[list[str]]:

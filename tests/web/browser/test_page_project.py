@@ -80,5 +80,5 @@ def test_sentences_are_added_to_a_file(tab: Tab, folder: Path) -> None:
 
 
 def test_search_covers_all_files(tab: Tab) -> None:
-    answer = tab.page.evaluate("own.state.api.search('upos=VERB', 0, 10)")
+    answer = tab.page.evaluate("own.state.api.post('search', {query: 'upos=VERB', from: 0, count: 10})")
     assert answer["total"] == 3

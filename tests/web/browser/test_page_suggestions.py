@@ -104,6 +104,7 @@ def test_the_panel_lists_all_suggestions_of_a_word_and_accepts_one_or_all(open_p
     for column, value in tags.items():
         assert value in tab.page.locator(f"#word .suggested[data-field={column}]").inner_text()
     tab.page.locator("#word .suggested[data-field=lemma]").click()
+    tab.page.wait_for_function("() => own.state.row('2').lemma !== '_'")
     tab.settled()
     assert tab.row("2", *TAGS) == [tags["lemma"], "_", "_", "_"]
     tab.press("Alt+Enter")
@@ -153,6 +154,7 @@ def test_a_threshold_says_beforehand_how_many_of_what(open_page: OpenPage) -> No
     listed = dialog.locator("li").all_inner_texts()
     assert all(words["2"]["tags"][column] in listed[1] for column in TAGS)
     dialog.get_by_role("button", name="Accept 3 UPOS, 3 XPOS").click()
+    tab.page.wait_for_function("() => own.state.row('2').lemma !== '_'")  # once the dialog has closed
     tab.settled()
     assert tab.row("2", *TAGS) == [words["2"]["tags"][column] for column in TAGS]
     assert tab.row("2", "head") == "_"

@@ -86,7 +86,7 @@ export class Checks {
     this.suspicious.disabled = false;
     this.bar.hidden = true;
     const ended = { failed: `The search for suspicious annotations failed: ${answer.told}.`, cancelled: "The search for suspicious annotations was stopped." }[answer.state];
-    this.detection.textContent = ended ?? (answer.searched ? `${counted(answer.total, "suspicious annotation")} found.` : "");
+    this.detection.textContent = ended ?? (answer.searched ? `${counted(answer.total, "suspicious annotation")} found.${answer.total ? " Figures: the probability of an error." : ""}` : "");
     const group = this.#group("suspicious annotations", answer.total, "doubt", (from) => this.state.api.doubts({ from, count: PAGE }).then((page) => page.words), (word) => this.#doubt(word));
     show(this.words, answer.total ? group : []);
     if (answer.total && this.asked) group.open = true; // a training searches unasked
@@ -96,7 +96,7 @@ export class Checks {
     const proposal = word.instead ? ` → ${word.instead.label} of ${word.instead.head}` : "";
     const judge = (verdict, text, title) => button(text, () => this.#judge(word, verdict), { class: "link", title });
     return el("div", { class: "suspect" },
-      this.#item(word, `${percent(word.probability)} wrong: ${word.label} of ${word.head}${proposal}`, (word.reasons ?? [])[0]),
+      this.#item(word, `${percent(word.probability)}: ${word.label} of ${word.head}${proposal}`, (word.reasons ?? [])[0]),
       el("span", { class: "judge" },
         judge("error", "Wrong", "It is an error: similar words move up in this list"),
         judge("correct", "Right", "It is right: similar words move down in this list"),

@@ -111,7 +111,7 @@ export function marksOf(sentence) {
   const marks = new Map();
   const add = (row, mark) => row && marks.set(row, [...(marks.get(row) ?? []), mark]);
   for (const finding of findingsOf(sentence)) add(finding.row, finding.rule === "merge-conflict" ? { sign: "⇄", name: "conflict", told: finding.message } : { sign: "!", name: finding.warning ? "warning" : "finding", told: finding.message });
-  for (const word of sentence.doubts ?? []) add(word.row, { sign: "?", name: "doubt", told: "probably wrong" });
+  for (const word of sentence.doubts ?? []) add(word.row, { sign: "?", name: "doubt", told: "suspicious annotation" });
   for (const note of sentence.notes ?? []) add(noteRow(note.on), { sign: "✎", name: "note", told: note.text });
   for (const row of Object.keys(sentence.beside?.rows ?? {})) add(row, { sign: "≠", name: "beside", told: "differs from the other file" });
   return marks;
