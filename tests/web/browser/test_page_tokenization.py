@@ -9,9 +9,8 @@ WHOLE = rows("It/PRON/2/nsubj", "didn't/VERB/0/root", "sleep./_/_/_", text="It d
 
 def test_a_sentence_is_tokenized_again(open_page: OpenPage) -> None:
     tab = open_page(WHOLE, model=True)
-    tab.press(":")
-    tab.page.keyboard.type("Tokenize the sentence again")
-    tab.page.keyboard.press("Enter")
+    tab.command("Tokenize the sentence again")
+    tab.page.locator("dialog li").nth(1).wait_for()
     shown = tab.page.locator("dialog li").all_inner_texts()
     assert shown == ["word 3 is split into sleep, .", "word 2 is split into did, n't (multiword token)"]
     assert tab.page.evaluate("own.state.sentence.rows.length") == 3  # nothing has changed yet
