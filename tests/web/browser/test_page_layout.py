@@ -35,12 +35,12 @@ def test_the_toolbar_has_three_groups_and_one_primary_action(open_page: OpenPage
 
 def test_rare_commands_are_in_one_menu(open_page: OpenPage) -> None:
     tab = open_page(BIRDS)
-    tab.page.get_by_role("button", name="More").click()
+    tab.page.locator("#more").click()
     menu = tab.page.get_by_role("menu", name="More commands")
     assert menu.get_by_role("menuitem", name="Theme: dark, light or system").is_visible()
     menu.get_by_role("menuitem", name="Vertical layout").click()
     assert tab.page.evaluate("own.state.view.vertical")
-    tab.page.get_by_role("button", name="More").click()
+    tab.page.locator("#more").click()
     assert menu.get_by_role("menuitem", name="Vertical layout").inner_text().startswith("✓")
 
 

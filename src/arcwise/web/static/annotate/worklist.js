@@ -18,7 +18,7 @@ export class Worklist {
     this.list = el("ol", { class: "items", "aria-label": "Sentences" });
     this.line = el("p", { class: "soft line", role: "status" });
     this.choice = el("select", { id: "worklist-by", onchange: () => this.#choose(this.choice.value) }, ORDERS.map(([value, text]) => el("option", { value }, text)));
-    this.more = button("Show more", () => this.#fetch(this.items.length), { class: "more" });
+    this.more = button("Show more", () => this.#fetch(this.items.length), { class: "more", hidden: true });
     show(box, el("label", { for: "worklist-by" }, "Order"), this.choice, this.line, this.list, this.more);
     state.on("opened", () => this.#mark());
     state.on("changed", (step) => this.#changed(step.number));
