@@ -145,9 +145,6 @@ class Tab:
         self.page.wait_for_selector(".picker")
         self.type(name)
         self.page.keyboard.press("Enter")
-        self.page.wait_for_function(
-            "() => document.querySelector('.picker')?.getAttribute('aria-label') !== 'Command'"
-        )
 
 
 def written(path: Path) -> list[list[str]]:

@@ -224,8 +224,8 @@ def test_contrast_in_light_and_dark(open_page: OpenPage) -> None:
         tab.page.keyboard.press("Escape")
     background = "getComputedStyle(document.body).backgroundColor"
     assert tab.page.evaluate(background) == "rgb(12, 15, 20)"
-    tab.command("Theme")  # dark
-    tab.command("Theme")  # light, whatever the system says
+    tab.page.evaluate("own.theme()")  # dark
+    tab.page.evaluate("own.theme()")  # light, whatever the system says
     assert tab.page.evaluate(background) == "rgb(244, 246, 249)"
 
 

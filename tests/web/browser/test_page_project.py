@@ -34,7 +34,10 @@ def tab(browser: Any, folder: Path) -> Iterator[Tab]:
 
 def files(tab: Tab) -> list[str]:
     tab.page.click("#tab-files")
-    tab.page.wait_for_function("() => !document.querySelector('#side-files').textContent.includes('…')")
+    tab.page.wait_for_function(
+        "() => document.querySelector('#side-files .item') && "
+        "!document.querySelector('#side-files').textContent.includes('…')"
+    )
     return [" ".join(item.split()) for item in tab.page.locator("#side-files .item").all_inner_texts()]
 
 
@@ -76,6 +79,7 @@ def test_sentences_are_added_to_a_file(tab: Tab, folder: Path) -> None:
     tab.page.get_by_role("button", name="Insert").click()
     tab.page.wait_for_function("() => own.state.number === 2 && own.state.document.sentences === 4")
     assert tab.page.locator("#sent-id").inner_text().startswith("a.conllu")
+    tab.page.wait_for_function("() => document.querySelector('#side-files').textContent.includes('1/3')")
     assert files(tab) == ["a.conllu 1/3", "more/b.conllu 0/1"]
 
 
