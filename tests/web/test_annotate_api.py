@@ -280,7 +280,7 @@ def test_validate(served: Served) -> None:
 def test_a_large_file_is_validated_in_another_process(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arcwise.web.annotate_checks.AT_ONCE", 0)
+    monkeypatch.setattr("arcwise.annotation.background_job.AT_ONCE", 0)
     events = served.events()
     next(events)
     found = served.get("/api/validate").json()
@@ -295,7 +295,7 @@ def test_a_large_file_is_validated_in_another_process(
 
 
 def test_the_end_does_not_wait_for_validation(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arcwise.web.annotate_checks.AT_ONCE", 0)
+    monkeypatch.setattr("arcwise.annotation.background_job.AT_ONCE", 0)
     with serving(open_session(file)) as served:
         assert served.get("/api/validate").json()["ready"] is False
 

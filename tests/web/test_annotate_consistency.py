@@ -88,7 +88,7 @@ def test_places_follow_their_sentences(varied: Path) -> None:
 
 @pytest.mark.process
 def test_a_large_file_is_compared_in_a_child_process(varied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arcwise.web.annotate_consistency.AT_ONCE", 0)
+    monkeypatch.setattr("arcwise.annotation.background_job.AT_ONCE", 0)
     with serving(open_session(varied)) as served:
         served.post("/api/consistency")
         assert served.get("/api/consistency").json()["ready"] is False

@@ -60,7 +60,7 @@ def test_language_data_that_cannot_be_read_are_reported_and_annotation_goes_on(f
 
 @pytest.mark.process
 def test_a_child_process_uses_the_language_data_too(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arcwise.web.annotate_checks.AT_ONCE", 0)
+    monkeypatch.setattr("arcwise.annotation.background_job.AT_ONCE", 0)
     (file.parent / "arcwise-language.toml").write_text(LANGUAGE, "utf-8")
     with serving(open_session(file)) as served:
 

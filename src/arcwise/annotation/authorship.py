@@ -5,13 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from contextvars import ContextVar
-from datetime import datetime, timezone
-from typing import Any
 
 # A context variable: requests of several annotators run in parallel threads, each with its own name.
 _ANNOTATOR: ContextVar[str] = ContextVar("annotator", default="")
-KEYS = ("by", "at")
-"""Keys of a journal record: the annotator's name and the time."""
 
 
 @contextlib.contextmanager
@@ -19,8 +15,8 @@ def annotator(name: str) -> Iterator[None]:
     """Context in which edits are recorded under a name; an empty one records none.
 
     >>> with annotator("Ada"):
-    ...     signature()["by"]
-    'Ada'
+    ...     signature()
+    {'by': 'Ada'}
     >>> signature()
     {}
     """
@@ -31,9 +27,7 @@ def annotator(name: str) -> Iterator[None]:
         _ANNOTATOR.reset(token)
 
 
-def signature() -> dict[str, Any]:
+def signature() -> dict[str, str]:
     """What a record of the journal says about its author; empty without a name."""
     name = _ANNOTATOR.get()
-    if not name:
-        return {}
-    return {"by": name, "at": datetime.now(timezone.utc).isoformat(timespec="seconds")}
+    return {"by": name} if name else {}

@@ -118,6 +118,29 @@ class TaskState:
     """The current step, the result, or the reason for a failure, in one sentence."""
 
 
+AT_ONCE = 1 << 18
+"""Files up to this size are checked while the page waits; larger ones in a child process."""
+
+
+def run_task(task: str, request: Mapping[str, Any], data: bytes, report: Report) -> BackgroundJob | None:
+    """Run a task that takes no time for a small file: here then, else as a job, which is returned.
+
+    A thread that checked a large file would slow down every request.
+    """
+    if len(data) > AT_ONCE:
+        return BackgroundJob(task, request, data, report)
+    report(_ended(task, request, data, report))
+    return None
+
+
+def _ended(task: str, request: Mapping[str, Any], data: bytes, report: Report) -> Message:
+    """The last message of a task, after it ran."""
+    try:
+        return {"end": "done", **_task(task)(request, data, report)}
+    except ArcwiseError as error:
+        return {"end": "failed", "message": str(error)}
+
+
 class BackgroundTask:
     """Work that runs in a child process, one job at a time, and reports its state."""
 
@@ -252,10 +275,7 @@ def main() -> None:
         out.write(json.dumps(message).encode() + b"\n")
         out.flush()
 
-    try:
-        report({"end": "done", **_task(head["task"])(head["request"], data, report)})
-    except ArcwiseError as error:
-        report({"end": "failed", "message": str(error)})
+    report(_ended(head["task"], head["request"], data, report))
 
 
 def _exit_at_end_of(stream: BinaryIO) -> None:

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
-from arcwise.annotation.authorship import KEYS, signature
+from arcwise.annotation.authorship import signature
 from arcwise.annotation.changes import DocumentChange, PreparedEdit, Splice, Splices, difference, inverse
 from arcwise.annotation.external_changes import ExternalMerge, merged_blocks
 from arcwise.annotation.journal import History, Record, compacted, file_record, parts_of
@@ -320,10 +320,10 @@ class AnnotationDocument:
         self._history.follow(place, record)
 
     def latest_steps(self, count: int) -> list[Record]:
-        """The latest steps that are in effect, newest first: ``{told, time, by, at}``, where known."""
+        """The latest steps that are in effect, newest first: ``{told, time, by}``, where known."""
         with self._guard:
             records = [self._journal.read(place) for place in reversed(self._history.done[-count:])]
-        return [{key: record.get(key) for key in ("told", "time", *KEYS)} for record in records]
+        return [{key: record.get(key) for key in ("told", "time", "by")} for record in records]
 
     @property
     def can_undo(self) -> bool:
@@ -338,18 +338,13 @@ class AnnotationDocument:
     @property
     def last_done(self) -> int:
         """The time of the step that ``undo`` would undo; 0 if there is none, or if it is not recorded."""
-        with self._guard:
-            return self._time_of(self._history.done)
+        return self._history.times.get(self._history.top, 0)
 
     @property
     def last_undone(self) -> int:
         """The time of the step that ``redo`` would redo; 0 if there is none, or if it is not recorded."""
-        with self._guard:
-            return self._time_of(self._history.undone)
-
-    def _time_of(self, places: Sequence[int]) -> int:
-        """The time of the last of some records."""
-        return int(self._journal.read(places[-1]).get("time", 0)) if places else 0
+        undone = self._history.undone
+        return self._history.times.get(undone[-1], 0) if undone else 0
 
     def undo(self) -> DocumentChange | None:
         """Undo the last step; None if there is none."""

@@ -21,7 +21,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from arcwise.annotation.authorship import KEYS
 from arcwise.annotation.changes import Splice, Splices, inverse
 from arcwise.annotation.store import Fingerprint
 from arcwise.errors import InputError
@@ -316,6 +315,8 @@ class History:
 
     done: list[int] = field(default_factory=list)
     undone: list[int] = field(default_factory=list)
+    times: dict[int, int] = field(default_factory=dict)
+    """The time of each step in nanoseconds, where it is recorded."""
     marks: list[Mark] = field(default_factory=list)
     """Possible states of the file: the last saved one, and any that was being saved since."""
 
@@ -334,6 +335,8 @@ class History:
 
     def follow(self, place: int, record: Record) -> None:
         """Update with one more record."""
+        if "time" in record:
+            self.times[place] = int(record["time"])
         match record["kind"]:
             case "do":
                 self.done.append(place)
@@ -397,7 +400,7 @@ def compacted(journal: Journal, history: History) -> list[Record]:
     mark = history.marks[-1]
     first = file_record("start", mark.file, mark.sentences)
     steps = [
-        {"kind": "do", **{key: record[key] for key in ("parts", "told", "time", *KEYS) if key in record}}
+        {"kind": "do", **{key: record[key] for key in ("parts", "told", "time", "by") if key in record}}
         for record in (journal.read(place) for place in [*history.done, *reversed(history.undone)])
     ]
     last = file_record("saving", mark.file, mark.sentences)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from arcwise.annotation.background_job import BackgroundJob, validation_findings
+from arcwise.annotation.background_job import BackgroundJob, run_task
 from arcwise.annotation.document import DocumentChange
 from arcwise.annotation.editable import EditableTreebank
 from arcwise.annotation.language_beside import LanguageBeside
@@ -19,8 +19,6 @@ from arcwise.web.background import Background
 
 BATCH = 50
 """Sentences counted in one background step."""
-AT_ONCE = 1 << 18
-"""Files up to this size are validated while the page waits; larger ones in a child process."""
 MAX_FINDINGS = 100_000
 """Findings that can be listed, errors first; those of larger files are counted all the same."""
 Json = dict[str, Any]
@@ -265,19 +263,13 @@ class Checks:
             if self._is_current(version, language) or self._checking:
                 return self._whole, self._is_current(version, language)
             self._checking = True
-        data = self._document.treebank().data
-        if len(data) <= AT_ONCE:
-            found = validation_findings(data, MAX_FINDINGS, self._language.data)
-            self._finished(version, language, {"end": "done", **found})
-        else:
-            # In a child process: a thread that validates a large file would slow down every request.
-            path = None if self._language.data is None else str(self._language.path)
-            self._job = BackgroundJob(
-                "validate",
-                {"most": MAX_FINDINGS, "language": path},
-                data,
-                lambda message: self._finished(version, language, message),
-            )
+        path = None if self._language.data is None else str(self._language.path)
+        self._job = run_task(
+            "validate",
+            {"most": MAX_FINDINGS, "language": path},
+            self._document.treebank().data,
+            lambda message: self._finished(version, language, message),
+        )
         with self._lock:
             return self._whole, self._is_current(version, language)
 

@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from arcwise.annotation.background_job import BackgroundJob
+from arcwise.annotation.background_job import BackgroundJob, run_task
 from arcwise.annotation.document import DocumentChange
 from arcwise.annotation.editable import EditableTreebank
-from arcwise.web.annotate_checks import AT_ONCE
 from arcwise.web.annotate_view import MAX_COUNT
 
 MAX_GROUPS = 10_000
@@ -62,13 +61,7 @@ class Consistency:
             self._running, self._error = True, None
             version, self._before = self._document.version, len(self._splices)
         data = self._document.treebank().data
-        if len(data) <= AT_ONCE:
-            from arcwise.annotation.consistency_task import inconsistencies
-
-            self._done(version, {"end": "done", **inconsistencies(data, MAX_GROUPS)})
-        else:
-            request = {"most": MAX_GROUPS}
-            self._job = BackgroundJob("consistency", request, data, lambda end: self._done(version, end))
+        self._job = run_task("consistency", {"most": MAX_GROUPS}, data, lambda end: self._done(version, end))
 
     def _done(self, version: int, message: Mapping[str, Any]) -> None:
         with self._lock:

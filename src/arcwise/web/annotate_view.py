@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from arcwise.annotation.editable import EditableTreebank
@@ -201,7 +202,10 @@ class View:
 
     def history(self, count: int) -> Json:
         """The latest edits, newest first, and who made them."""
-        return {"steps": self.document.latest_steps(min(count, MAX_COUNT))}
+        steps = self.document.latest_steps(min(count, MAX_COUNT))
+        return {
+            "steps": [{"told": step["told"], "by": step["by"], "at": _date(step["time"])} for step in steps]
+        }
 
     def suspicious(self, first: int, count: int) -> Json:
         """The state of the search for suspicious annotations, and a page of its results."""
@@ -247,3 +251,14 @@ class View:
         if self.comparison is None:
             raise InputError("there is no file to compare with; start the server with a second file")
         return self.comparison
+
+
+def _date(nanoseconds: int | None) -> str | None:
+    """A time of the journal in ISO 8601, to the second; None if it is not recorded.
+
+    >>> _date(1_700_000_000_123_456_789)
+    '2023-11-14T22:13:20+00:00'
+    """
+    if nanoseconds is None:
+        return None
+    return datetime.fromtimestamp(nanoseconds // 10**9, timezone.utc).isoformat()
