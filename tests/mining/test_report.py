@@ -93,6 +93,17 @@ def test_answers_of_two_people_merge_line_by_line(tmp_path: Path) -> None:
     assert merged.answers(words) == ({1: False}, {3, 8})
 
 
+def test_answers_given_elsewhere_meanwhile_stay(tmp_path: Path) -> None:
+    bank, _ = planted(10)
+    words = FlatWords(bank)
+    here, editor = (ReviewAnswers.beside(str(tmp_path / "bank.conllu")) for _ in range(2))
+    here.add(words, 1, "correct")
+    editor.add(words, 3, "error")
+    here.add(words, 8, "acknowledged")
+    again = ReviewAnswers.beside(str(tmp_path / "bank.conllu"))
+    assert again.answers(words) == ({1: False, 3: True}, {8})
+
+
 def test_a_broken_file_of_answers_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "bank.conllu.verdicts"
     path.write_text("# comment\nkey\tperhaps\n")

@@ -32,8 +32,8 @@ def project_files(folder: Path) -> list[Path]:
     """The CoNLL-U files of a folder and of the folders in it, in the order of their names; hidden ones and
     links to elsewhere are left out.
     """
-    found = [path for path in folder.rglob(f"*{ENDING}") if path.is_file() and not path.is_symlink()]
-    relative = sorted(path.relative_to(folder) for path in found)
+    files = [path for path in folder.rglob(f"*{ENDING}") if path.is_file() and not path.is_symlink()]
+    relative = sorted(path.relative_to(folder) for path in files)
     return [folder / path for path in relative if not any(part.startswith(".") for part in path.parts)]
 
 

@@ -95,8 +95,8 @@ class TagAccuracy:
         if upos is None:
             return word
         estimates = {column: self.estimate(column, upos, form) for column in COLUMNS if column in word.tags}
-        known = {column: value for column, value in estimates.items() if value is not None}
-        return replace(word, tag_probabilities={**word.tag_probabilities, **known})
+        measured = {column: value for column, value in estimates.items() if value is not None}
+        return replace(word, tag_probabilities={**word.tag_probabilities, **measured})
 
     def to_json(self) -> dict[str, Any]:
         """As a model header stores it."""

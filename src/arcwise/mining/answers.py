@@ -31,24 +31,7 @@ class ReviewAnswers:
     def beside(cls, treebank: str) -> ReviewAnswers:
         """Read the answers about a treebank file; none if there is no file of answers."""
         path = Path(f"{treebank}.verdicts")
-        verdicts = cls(path)
-        if not path.exists():
-            return verdicts
-        try:
-            text = path.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: cannot be read ({error})") from error
-        for number, line in enumerate(text.splitlines(), 1):
-            key, *rest = line.split("\t")
-            if not line or line.startswith("#"):
-                continue
-            if len(rest) < 6 or rest[0] not in VERDICTS:
-                raise InputError(
-                    f"{path}:{number}: expected a key, {' or '.join(VERDICTS)}, sent_id, word, form, "
-                    "head and label, separated by tabs"
-                )
-            verdicts.lines[key] = tuple(rest)
-        return verdicts
+        return cls(path, _read(path))
 
     def verdict(self, key: str) -> Verdict | None:
         """The answer for a key."""
@@ -69,7 +52,11 @@ class ReviewAnswers:
         self.write()
 
     def write(self) -> None:
-        """Write the file, atomically; sorted, so that answers of two people rarely touch the same place."""
+        """Write the file, atomically; sorted, so that answers of two people rarely touch the same place.
+
+        Answers that were added to the file meanwhile, in the editor or by another review, stay.
+        """
+        self.lines = {**_read(self.path), **self.lines}
         rows = sorted("\t".join((key, *rest)) for key, rest in self.lines.items())
         with open_output(self.path) as stream:
             stream.write("\n".join([_HEADER, *rows, ""]).encode())
@@ -87,6 +74,28 @@ class ReviewAnswers:
             elif verdict is not None:
                 judged[word] = verdict == "error"
         return judged, acknowledged
+
+
+def _read(path: Path) -> dict[str, tuple[str, ...]]:
+    """The lines of a file of answers by key."""
+    if not path.exists():
+        return {}
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from error
+    lines: dict[str, tuple[str, ...]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        key, *rest = line.split("\t")
+        if not line or line.startswith("#"):
+            continue
+        if len(rest) < 6 or rest[0] not in VERDICTS:
+            raise InputError(
+                f"{path}:{number}: expected a key, {' or '.join(VERDICTS)}, sent_id, word, form, "
+                "head and label, separated by tabs"
+            )
+        lines[key] = tuple(rest)
+    return lines
 
 
 def word_key(words: FlatWords, word: int) -> str:

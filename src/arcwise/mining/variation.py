@@ -61,17 +61,18 @@ def spans(words: FlatWords, level: str) -> Iterator[tuple[Key, int, int]]:
                     yield tuple(units[a : b + 1]), a, b
 
 
-def annotation(words: FlatWords, a: int, b: int) -> str:
-    """The annotation of a pair of words; see ``Nucleus``."""
-    if words.head_index[a] == b:
-        return f"<{words.labels[a]}"
-    if words.head_index[b] == a:
-        return f">{words.labels[b]}"
+def annotation(heads: Sequence[int], labels: Sequence[str], a: int, b: int) -> str:
+    """The annotation of a pair of words; see ``Nucleus``. ``heads``: flat indices."""
+    if heads[a] == b:
+        return f"<{labels[a]}"
+    if heads[b] == a:
+        return f">{labels[b]}"
     return NONE
 
 
 def nuclei(words: FlatWords, level: str) -> dict[Key, Nucleus]:
     """The sequences that occur at least twice, with different annotations."""
+    # A list: an element of an array is a slow number.
     heads, labels = words.head_index.tolist(), words.labels
     linked: set[Key] = set()
     for key, a, b in spans(words, level):
@@ -85,9 +86,7 @@ def nuclei(words: FlatWords, level: str) -> dict[Key, Nucleus]:
     for key, pairs in places.items():
         if len(pairs) < 2:
             continue
-        counts = Counter(
-            f"<{labels[a]}" if heads[a] == b else f">{labels[b]}" if heads[b] == a else NONE for a, b in pairs
-        )
+        counts = Counter(annotation(heads, labels, a, b) for a, b in pairs)
         if len(counts) > 1:
             result[key] = Nucleus(counts, pairs)
     return result
@@ -110,7 +109,7 @@ LEVELS = ("form", "lemma", "ends")
 
 def variation(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
     """The same sequence of words, annotated differently elsewhere."""
-    annotated = words.heads >= 0
+    annotated, heads = words.heads >= 0, words.head_index.tolist()
     columns = {}
     best: dict[int, _Strongest] = {}
     tables = {level: nuclei(words, level) for level in LEVELS}
@@ -118,7 +117,7 @@ def variation(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
         column = np.full(len(words), np.nan)
         for key, nucleus in table.items():
             for a, b in nucleus.places:
-                here = annotation(words, a, b)
+                here = annotation(heads, words.labels, a, b)
                 other, count, same = nucleus.against(here)
                 score = float(np.log((count + _SMOOTHING) / (same + _SMOOTHING)))
                 for word, partner in _doubted(here, other, a, b):
@@ -138,7 +137,7 @@ def variation(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
             {
                 words.name(int(words.sentence[a]))
                 for a, b in nucleus.places
-                if annotation(words, a, b) == strongest.other
+                if annotation(heads, words.labels, a, b) == strongest.other
             }
         )
         what = f"have {strongest.other[1:]}" if strongest.other else "have no arc between these words"

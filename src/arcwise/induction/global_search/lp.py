@@ -236,7 +236,7 @@ class LinearProgram:
 
     def dual_ray(self) -> Vector:
         """The ray by which the solver calls the program infeasible, to be checked; empty if it has none."""
-        # Without a ray at hand HiGHS solves the program again, which has been seen never to end.
+        # If HiGHS has no ray, it solves the program again, and that solve does not always end.
         self._solver.setOptionValue("time_limit", self._solver.getRunTime() + RAY_SECONDS)
         *_, exists, ray = self._solver.getDualRay()
         return np.array(ray, float) if exists else np.zeros(0)
