@@ -336,7 +336,11 @@ def measured(texts: Sequence[str], options: argparse.Namespace) -> list[list[str
         return loaded(made, request, connections, seconds, closes=peer, rate=rate)
 
     forms = "/process", FORM, [f"tokenizer=&tagger=&parser=&data={quote(text)}" for text in texts]
-    jsons = "/v1/parse", "application/json", [json.dumps({"text": text}) for text in texts]
+    jsons = (
+        "/v1/parse",
+        "application/json",
+        [json.dumps({"text": text, "confidence": True}) for text in texts],
+    )
     one, first, first_json = directly(1), directly(BATCH), directly(BATCH, as_json=True)
     many, few = asked(options.seconds, options.connections, *forms), asked(short, FEW, *forms)
     alone = {
@@ -360,7 +364,7 @@ def measured(texts: Sequence[str], options: argparse.Namespace) -> list[list[str
             for share, (result, memory) in alone.items()
         ),
         best_json.row(f"library, {BATCH} paragraphs per call, confidences, JSON", best_json),
-        load_row(f"arcwise serve, `/v1/parse`, {short:g} s", parse[0], best_json, parse[1]),
+        load_row(f"arcwise serve, `/v1/parse`, confidences, {short:g} s", parse[0], best_json, parse[1]),
     ]
     if not options.udpipe:
         return [*rows, ["UDPipe's server", "not available", *[""] * 7]]
