@@ -337,8 +337,9 @@ def test_a_parser_that_ignores_its_limit_is_noticed() -> None:
     async def run() -> None:
         batcher = Batcher(Limits(), ServiceMetrics(), work=slow)
         assert batcher.stuck_seconds == 0
-        asked = asyncio.ensure_future(batcher.do(task("slow", deadline=WorkDeadline(0.01))))
-        await asyncio.to_thread(slow.begun.wait, 10)
+        # Long enough for the work to begin before the limit on a busy machine.
+        asked = asyncio.ensure_future(batcher.do(task("slow", deadline=WorkDeadline(0.5))))
+        assert await asyncio.to_thread(slow.begun.wait, 10)
         with pytest.raises(RequestRefused, match="took longer"):
             await asked
         await asyncio.sleep(0.05)
