@@ -12,6 +12,7 @@ BELOW["treebanks"] = {"trees"}
 BELOW["inference"] = {"trees", "treebanks"}
 BELOW["features"] = {"trees", "treebanks"}
 BELOW["evaluation"] = {"trees", "treebanks"}
+BELOW["factors"] = {"trees", "treebanks", "inference"}
 BELOW["torch"] = {"trees", "treebanks", "inference"}
 BELOW["learning"] = {"trees", "treebanks", "inference", "features", "evaluation"}
 BELOW["parsing"] = BELOW["learning"] | {"learning"}
@@ -44,6 +45,7 @@ NATIVE_BELOW: dict[str, set[str]] = {"base": set(), "trees": set(), "learning": 
 """C++: room of native/kernels → the rooms whose headers it may include; all may include ``base``."""
 NATIVE_BELOW["treebanks"] = {"trees"}
 NATIVE_BELOW["inference"] = {"trees"}
+NATIVE_BELOW["factors"] = {"trees", "inference"}
 NATIVE_BELOW["features"] = {"trees", "treebanks"}
 for parser in ("graph", "neural", "transition", "induction"):
     NATIVE_BELOW[parser] = {"trees", "treebanks", "inference", "features", "learning"}

@@ -241,6 +241,18 @@ INDUCTION_FAULTS = [
     Fault("the rules ignored", DMV_EM, "if (arcs >= least) return true;", "return true;", EM_TESTS + "test_constrained_parses_keep_to_the_rules"),
 ]  # fmt: skip
 
+FOREST, GRAMMARS = "factors/forest.hpp", "factors/grammars.hpp"
+FACTOR_TESTS = "tests/factors/test_factors.py::test_every_operation_is_that_of_the_enumeration"
+SIBLING_TREES = FACTOR_TESTS + "[siblings-ordinary-False-plain]"
+AUTOMATON_TREES = FACTOR_TESTS + "[automaton-ordinary-True-plain]"
+FACTOR_FAULTS = [
+    Fault("scores of first dependents ignored", GRAMMARS, "row[a * side()]", "0.0", SIBLING_TREES),
+    Fault("an automaton's root with several dependents", GRAMMARS, "head == 0 && single_root && end > 0 && end < n", "false", AUTOMATON_TREES),
+    Fault("weights of transitions ignored", GRAMMARS, "scores[number] + weights[transition]", "scores[number]", AUTOMATON_TREES),
+    Fault("marginals of factors left out", FOREST, "if (edge.factor >= 0) factors[edge.factor] += share;", "", SIBLING_TREES),
+    Fault("k-best without the second part's next", FOREST, "last.left_rank == 0", "false", SIBLING_TREES),
+]  # fmt: skip
+
 FAULTS = [
     *TRANSITION_FAULTS,
     *ORACLE_FAULTS,
@@ -250,5 +262,6 @@ FAULTS = [
     *KEPT_TAG_FAULTS,
     *TOKENIZER_FAULTS,
     *INDUCTION_FAULTS,
+    *FACTOR_FAULTS,
     *GRAPH_FAULTS,
 ]

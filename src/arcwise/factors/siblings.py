@@ -1,0 +1,82 @@
+"""``Siblings``: scores of adjacent siblings."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise import native
+from arcwise.errors import InputError
+from arcwise.inference.arc_matrices import Floats
+from arcwise.inference.arguments import LARGEST_SCORE, floats
+from arcwise.trees import Tree
+
+
+class Siblings:
+    """Scores of adjacent siblings (McDonald & Pereira 2006).
+
+    scores: shape (n+1, n+1, n+1). ``scores[h, s, m]`` is added when m is the next dependent of h after s on
+        the same side, outward from h; ``scores[h, h, m]`` when m is the first one on its side. -inf forbids
+        it. Other entries are not read.
+
+    >>> Siblings(np.zeros((3, 3, 3)))
+    <Siblings of 2 words>
+    """
+
+    def __init__(self, scores: npt.ArrayLike) -> None:
+        array = np.array(floats(scores, "siblings"), order="C")
+        if array.ndim != 3 or len({*array.shape}) != 1 or len(array) < 2:
+            raise InputError(
+                f"siblings: found shape {array.shape}, expected (n+1, n+1, n+1) for n >= 1 words"
+            )
+        # Entries that no tree uses may hold anything.
+        array[~_read(len(array))] = -np.inf
+        if not (array <= LARGEST_SCORE).all():
+            h, s, m = (int(i) for i in np.argwhere(~(array <= LARGEST_SCORE))[0])
+            raise InputError(
+                f"siblings: found {array[h, s, m]} at [{h}, {s}, {m}], "
+                f"expected a number up to {LARGEST_SCORE:g}, or -inf"
+            )
+        self.scores: Floats = array
+
+    def __repr__(self) -> str:
+        return f"<Siblings of {len(self.scores) - 1} words>"
+
+    def kernel(self, words: int, labels: tuple[str, ...] | None) -> native.SiblingFactor:
+        """Return the native factor for a sentence of this many words."""
+        if len(self.scores) != words + 1:
+            raise InputError(f"siblings: found {len(self.scores) - 1} words, but the scores have {words}")
+        return native.SiblingFactor(self.scores)
+
+    @property
+    def part_scores(self) -> Floats:
+        """The score of each part: the sibling scores themselves."""
+        return self.scores
+
+    def score(self, tree: Tree, labels: tuple[str, ...] | None) -> float:
+        """Return the sum of the scores of a tree's adjacent siblings."""
+        total = 0.0
+        for head, dependents in sides(tree):
+            before = head
+            for m in dependents:
+                total += float(self.scores[head, before, m])
+                before = m
+        return total
+
+
+def sides(tree: Tree) -> list[tuple[int, list[int]]]:
+    """Return (head, dependents outward from it) for both sides of words and the right one of the root."""
+    heads = tree.heads.tolist()
+    n = len(heads) - 1
+    return [
+        (h, [m for m in places if heads[m] == h])
+        for h in range(n + 1)
+        for places in (range(h - 1, 0, -1), range(h + 1, n + 1))[h == 0 :]
+    ]
+
+
+def _read(side: int) -> npt.NDArray[np.bool_]:
+    """Return which entries (h, s, m) a tree can use: s is h, or lies between h and m."""
+    h, s, m = np.ogrid[:side, :side, :side]
+    between = ((h < s) & (s < m)) | ((h > s) & (s > m) & (s > 0))
+    return np.asarray((between | (s == h)) & (m > 0) & (m != h))
