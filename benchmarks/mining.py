@@ -6,10 +6,10 @@ Each pair is two releases of the same sentences. A word counts as an error if th
 head or universal label (punctuation excluded); *scattered* errors are of a kind of change seen fewer than 20
 times, hence no application of a new guideline. What was not revised need not be right: precision is a lower
 bound. The combiner of each row was trained on the histories of the other pairs. ``--cache FOLDER`` keeps the
-cross-fitted evidence between runs. ``--signals`` adds a row per signal, ``--answers N`` simulates a review
-whose answers the later release gives, ``--planted`` plants errors in the later release, ``--ship FILE``
-trains the combiner that comes with arcwise on the freely licensed histories, and ``--write`` writes the
-tables to RESULTS.md.
+cross-fitted evidence between runs. ``--signals`` adds a row per signal and tests each against the combiner
+(paired bootstrap over sentences), ``--answers N`` simulates a review whose answers the later release gives,
+``--planted PAIR`` plants errors in the later release of a pair, ``--ship FILE`` trains the combiner that
+comes with arcwise on the freely licensed histories, and ``--write`` writes the tables to RESULTS.md.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from measuring.tables import table
 from arcwise.engine import local_engine
 from arcwise.mining import Combiner, MiningResult, RevisionHistory, Revisions, mine
 from arcwise.mining.adaptation import Adaptation
+from arcwise.mining.combiner import mean_log_odds
 from arcwise.mining.crossfit import EFFORTS, Crossfitted, crossfit
 from arcwise.mining.evidence import universal
 from arcwise.treebanks import Treebank
@@ -38,6 +39,8 @@ from benchmarks.report import write_section
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+FIRST_ANSWERS = 300
+"""Answers after which AP on the other words is reported."""
 REFIT = 5
 """Answers after which the ranking of a simulated review is fitted again, as in ``arcwise mine --review``."""
 
@@ -210,25 +213,66 @@ def simulated_review(
 
 
 def review_figures(mined: MinedPair, log_odds: Floats, answers: int) -> str:
-    """AP on unseen words after a review, and errors found per 100 answers."""
+    """AP on unseen words after ``FIRST_ANSWERS`` and after all, and errors found per 100 answers."""
     wrong = mined.revisions.revised
-    columns = {}
-    lines = []
-    for name, options in (("learning", {}), ("no learning", {"learn": False}), ("random", {"seed": 1})):
-        asked, final = simulated_review(mined, log_odds, answers, **options)  # type: ignore[arg-type]
-        hits = [int(wrong[asked[i : i + 100]].sum()) for i in range(0, answers, 100)]
-        columns[name] = hits
-        if name == "learning":
-            unseen = mined.measured.copy()
-            unseen[asked] = False
-            before, after = (average_precision(s[unseen], wrong[unseen]) for s in (log_odds, final))
-            lines.append(
-                f"{mined.pair.name}: AP on the words not asked about {before:.3f} before and {after:.3f} "
-                f"after {answers} answers."
-            )
-    rows = [(name, *(str(hit) for hit in hits)) for name, hits in columns.items()]
-    header = ("errors found", *(f"{i + 100}" for i in range(0, answers, 100)))
+    lines, rows = [], []
+    for count in sorted({min(FIRST_ANSWERS, answers), answers}):
+        asked, final = simulated_review(mined, log_odds, count)
+        unseen = mined.measured.copy()
+        unseen[asked] = False
+        before, after = (average_precision(s[unseen], wrong[unseen]) for s in (log_odds, final))
+        lines.append(
+            f"{mined.pair.name}: AP on the words not asked about {before:.3f} before and {after:.3f} "
+            f"after {count} answers ({after / before:.2f} ×)."
+        )
+    orders = {
+        "learning": asked,
+        "no learning": simulated_review(mined, log_odds, answers, learn=False)[0],
+        "random": simulated_review(mined, log_odds, answers, seed=1)[0],
+    }
+    for name, order in orders.items():
+        hits = [int(wrong[order[i : i + 100]].sum()) for i in range(0, answers, 100)]
+        rows.append((name, *(str(hit) for hit in hits), str(sum(hits))))
+    header = ("errors found", *(f"{i + 100}" for i in range(0, answers, 100)), "all")
     return "\n".join([*lines, "", table(header, rows)])
+
+
+def bootstrap_difference(
+    a: Floats, b: Floats, wrong: Flags, sentence: npt.NDArray[np.int64], *, draws: int = 200, seed: int = 1
+) -> tuple[float, float, float]:
+    """AP of ``a`` minus AP of ``b``, and its 95 % interval: paired bootstrap over sentences."""
+    random = np.random.default_rng(seed)
+    _, codes = np.unique(sentence, return_inverse=True)
+    orders = [np.argsort(-scores, kind="stable") for scores in (a, b)]
+    differences = []
+    for _ in range(draws):
+        drawn = random.multinomial(codes.max() + 1, np.full(codes.max() + 1, 1 / (codes.max() + 1)))
+        x, y = (_weighted_precision(wrong[order], drawn[codes[order]]) for order in orders)
+        differences.append(x - y)
+    low, high = np.quantile(differences, [0.025, 0.975])
+    return average_precision(a, wrong) - average_precision(b, wrong), float(low), float(high)
+
+
+def _weighted_precision(ranked: Flags, copies: npt.NDArray[np.int64]) -> float:
+    """Average precision of a ranking in which each word stands so many times."""
+    hits = ranked * copies
+    precision = np.cumsum(hits) / np.maximum(np.cumsum(copies), 1)
+    return float((precision * hits).sum() / max(hits.sum(), 1))
+
+
+def significance(mined: MinedPair, log_odds: Floats) -> str:
+    """Each signal alone against the combiner."""
+    at = mined.measured
+    wrong, scattered = mined.revisions.revised[at], mined.scattered[at]
+    rows = []
+    for name, measurement in mined.result.measurements.items():
+        score = np.nan_to_num(measurement.score, nan=-20.0)[at]
+        cells = []
+        for errors in (wrong, scattered):
+            interval = bootstrap_difference(log_odds[at], score, errors, mined.result.words.sentence[at])
+            cells.append("{:+.3f} ({:+.3f} to {:+.3f})".format(*interval))
+        rows.append((mined.pair.name, name, *cells))
+    return table(("treebank", "combiner minus", "AP (95 %)", "scattered AP (95 %)"), rows)
 
 
 def with_planted_errors(treebank: Treebank, share: float, seed: int = 1) -> tuple[Treebank, Flags]:
@@ -279,8 +323,15 @@ def planted_figure(mined: MinedPair, combiner: Combiner) -> str:
     evidence = mined._crossfitted(bank, f"{mined.pair.name}-planted")
     result: MiningResult = mine(bank, crossfitted=evidence, combiner=combiner)
     words = result.features.is_word
-    figure = average_precision(result.log_odds[words], planted[words])
-    return f"{mined.pair.name}: AP of planted errors {figure:.3f} ({planted.sum()} of {words.sum():,} words)."
+    rankings = {"combiner, other histories": result.log_odds}
+    rankings |= {name: np.nan_to_num(m.score, nan=-20.0) for name, m in result.measurements.items()}
+    rankings["mean of all signals"] = mean_log_odds([m.score for m in result.measurements.values()])
+    rows = [
+        (mined.pair.name, name, f"{average_precision(scores[words], planted[words]):.3f}")
+        for name, scores in rankings.items()
+    ]
+    count = f"{planted.sum()} planted errors among {words.sum():,} words"
+    return table(("treebank", "ranked by", f"AP of {count}"), rows)
 
 
 def main() -> None:
@@ -315,9 +366,11 @@ def main() -> None:
         )
         with_own = Combiner.train({**others, name: mined.history}).log_odds(mined.result.features)
         rows.append(row(mined, "combiner, its own history too", with_own))
-        if arguments.answers:
+        if arguments.answers and name in arguments.reviewed:
             parts.append(review_figures(mined, log_odds, arguments.answers))
-        if arguments.planted:
+        if arguments.signals:
+            parts.append(significance(mined, log_odds))
+        if name in arguments.planted:
             parts.append(planted_figure(mined, combiner))
     body = "\n\n".join([table(HEADER, rows), *parts])
     print(body)
@@ -335,7 +388,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--signals", action="store_true")
     parser.add_argument("--answers", type=int, default=0)
-    parser.add_argument("--planted", action="store_true")
+    parser.add_argument(
+        "--reviewed", nargs="*", default=["English-EWT"], help="pairs of the simulated review"
+    )
+    parser.add_argument("--planted", nargs="*", default=[], choices=[pair.name for pair in PAIRS])
     parser.add_argument("--ship")
     parser.add_argument("--write", action="store_true")
     return parser.parse_args()
