@@ -140,16 +140,19 @@ class _Index:
                 self._rest
             )  # a huge sentence is indexed again and again, but not for each piece
         if layout.problems and len(self.problems) < MOST_PROBLEMS:
-            self._add_problems(whole, None if final else count)
+            self._add_problems(whole, None if final else (count, cut))
         self._sentences += max(count, 0)
         self._line += whole.count(b"\n", 0, cut)
         self._offset += cut
         self._rest = self._rest[cut:]
 
-    def _add_problems(self, whole: bytes, sentences: int | None) -> None:
-        """Add the problems of the first sentences (None: of all)."""
+    def _add_problems(self, whole: bytes, taken: tuple[int, int] | None) -> None:
+        """Add the problems of what was taken: so many sentences and bytes (None: everything)."""
         treebank = Treebank(whole, source=self._source, strict=False, first_line=self._line)
-        before = [p for p in treebank.layout.problems if sentences is None or p[1] < sentences]
+        sentences, cut = taken or (len(treebank), len(whole))
+        # By both: comments without words are bytes of one sentence whose problem belongs to the next, and a
+        # missing blank line is a problem of one sentence at the first byte of the next.
+        before = [p for p in treebank.layout.problems if taken is None or p[1] < sentences or p[2] < cut]
         problems = treebank.first_problems(min(len(before), MOST_PROBLEMS - len(self.problems)))
         self.problems += [replace(p, sentence=p.sentence + self._sentences) for p in problems]
 
