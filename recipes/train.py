@@ -6,12 +6,15 @@ training is deterministic. Models and cards go to build/models; the English ones
 src/arcwise/shipped_models. A recipe with a section [distillation] has the teacher of ``FREE`` and learns from
 ``--text FILE`` too, such as that of recipes/debian_text.py. ``--parser FILE`` uses a parser trained before,
 e.g. by ``benchmarks.neural_parsers --models`` on a machine with a GPU. ``--rules`` does not train: it updates
-the character substitutes (``arcwise.features.look_alikes``) and the treebank's rules in the existing model.
+the character substitutes (``arcwise.features.look_alikes``), the treebank's rules and which lemma scripts fit
+unseen forms in the existing model.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -20,10 +23,13 @@ from pathlib import Path
 
 from arcwise.distillation import DistillationConfig
 from arcwise.distillation.teacher import distillation_section
+from arcwise.features.lemma_scripts import ANY_FORM, ScriptFit, script_fits, scripts_of
+from arcwise.features.look_alikes import LookAlikes
 from arcwise.learning.config import from_dict, read_toml
+from arcwise.learning.model_file import Packed, read_model, write_model
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained_model import TrainedParser
-from arcwise.models import load, open_model
+from arcwise.models import load, open_model, open_packed
 from arcwise.models.teacher import load_distillation
 from arcwise.models.train_pipeline import Teach, raw_text_scores, read_config, train_pipeline
 from arcwise.parsing.calibration import reliability
@@ -105,12 +111,13 @@ def train(
     target = (SHIPPED if source.shipped else ROOT / "build" / "models") / f"{source.code}.arcwise"
     with Progress() as progress:
         if rules:
-            pipeline = _with_rules(load(target), parts["train"])
-            before = pipeline.card["made by"].split("; ")[0]
+            packed = _with_rules(read_model(target), parts["train"])
+            before = packed.header["card"]["made by"].split("; ")[0]
             if name not in before.split():
                 before = _command(name, None, texts)
-            pipeline.card |= card | {"made by": f"{before}; {_command(name, None, ())} --rules"}
-            pipeline.card["dev"] = raw_text_scores(pipeline, parts["dev"])
+            packed.header["card"] |= card | {"made by": f"{before}; {_command(name, None, ())} --rules"}
+            pipeline = open_packed(packed)
+            packed.header["card"]["dev"] = raw_text_scores(pipeline, parts["dev"])
         elif parser_file is not None:
             tokenizer = Tokenizer.train(parts["train"], config=config.tokenizer, seed=config.seed)
             tagger = Tagger.train(parts["train"], config=config.tagger, seed=config.seed)
@@ -127,7 +134,7 @@ def train(
                 teach=_teach(source.teacher, _recipe(name), texts) if taught else None,
             )
         target.parent.mkdir(parents=True, exist_ok=True)
-        pipeline.save(target)
+        write_model(target, packed if rules else pipeline.pack())
         saved = load(target)
         scores = {part: raw_text_scores(saved, parts[part]) for part in ("dev", "test")}
         text = _card(name, source, target, scores, parts["train"], config.kind, pipeline.card["made by"])
@@ -146,15 +153,24 @@ def _teach(teacher: str, recipe: Path, texts: Sequence[str]) -> Teach:
     return lambda student: load_distillation(teacher, texts, config=config, student=student)
 
 
-def _with_rules(pipeline: Pipeline, train: Treebank) -> Pipeline:
-    """Keep the weights; update character substitutes and rules as the tokenizer learns them from the
-    treebank.
-    """
-    learned = Tokenizer.train(train, config=TokenizerConfig(epochs=1, folds=0)).pack()
-    packed = pipeline.tokenizer.pack("float32")
-    header = {**packed.header, **{key: learned.header[key] for key in ("look_alikes", "rules")}}
-    tokenizer = Tokenizer.unpack(replace(packed, header=header))
-    return _reading(Pipeline(tokenizer, pipeline.tagger, pipeline.parser, card=pipeline.card))
+def _with_rules(packed: Packed, train: Treebank) -> Packed:
+    """Update what a pipeline's header says about the treebank; the weights stay as they are, bit for bit."""
+    learned = Tokenizer.train(train, config=TokenizerConfig(epochs=1, folds=0)).pack().header
+    header = copy.deepcopy(dict(packed.header))
+    header["tokenizer"] |= {key: learned[key] for key in ("look_alikes", "rules")}
+    header["tagger"] |= {
+        "look_alikes": learned["look_alikes"],
+        "script_fits": _script_fits(header["tagger"]["scripts"], train),
+    }
+    header["parser"]["header"]["look_alikes"] = learned["look_alikes"]
+    return replace(packed, header=header)
+
+
+def _script_fits(scripts: Sequence[Sequence[object]], train: Treebank) -> list[ScriptFit]:
+    """``script_fits`` for the scripts of an existing tagger, in their order."""
+    seen = scripts_of(LookAlikes.learn(train).view(train))
+    fits = dict(zip(seen.strings, script_fits(train.column("form"), seen), strict=True))
+    return [fits.get(json.dumps(script, ensure_ascii=False), ANY_FORM) for script in scripts]
 
 
 def _reading(pipeline: Pipeline) -> Pipeline:
@@ -204,7 +220,8 @@ def _card(
         f"- **Data**: {source.version}, training part, {len(train):,} sentences, {train.word_count:,} words\n"
         f"{_lessons(source)}"
         f"- **Licence**: {source.licence}, that of the training data\n"
-        f"- **Training command**: `{command}`, options in `recipes/{_recipe(name).name}`\n"
+        f"- **Training command**: `{command}`, options in `recipes/{_recipe(name).name}`"
+        f"{_trained_before(command)}\n"
         f"- **Size**: {target.stat().st_size / 1e6:.1f} MB\n\n"
         "CoNLL 2018 metrics from raw text (F1, %), computed by `arcwise.evaluation`, which agrees with the "
         "official scorer:\n\n"
@@ -214,13 +231,23 @@ def _card(
     )
 
 
+def _trained_before(command: str) -> str:
+    if "--parser" not in command:
+        return ""
+    return (
+        "; the parser was trained with these options on an H200 (without `--parser`, the command trains it as "
+        "well)"
+    )
+
+
 def _lessons(source: Source) -> str:
     """The line of the card on the teacher."""
     if not source.teacher:
         return ""
     return (
-        f"- **Teacher**: `{source.teacher}`, on the treebank and on prose of the Debian packages anarchism, "
-        "debian-handbook and fortunes (`recipes/debian_text.py`)\n"
+        f"- **Teacher**: `{source.teacher}`, on the treebank and on prose of the Debian packages anarchism "
+        "(GPL 2 or later), debian-handbook (GPL 2 or later, or CC BY-SA 3.0) and fortunes (BSD), which "
+        "`recipes/debian_text.py` extracts\n"
     )
 
 

@@ -91,23 +91,28 @@ void bind_text_tagger(nb::module_& m) {
           "__init__",
           [](TaggerModel* self, Array<uint16_t> upos_of_state, int upos_count,
              const ListArrays& outputs_of_bundle, size_t bundle_outputs, const ListArrays& bundles_of_state,
-             size_t scripts, const ListArrays& scripts_of_upos) {
+             size_t scripts, const ListArrays& scripts_of_upos,
+             const std::vector<std::tuple<uint16_t, std::vector<std::string>, std::vector<std::string>>>&
+                 script_fits) {
             new (self) TaggerModel;
             self->upos_of_state = vector_of(upos_of_state);
             self->upos_count = upos_count;
             self->bundle_task = {lists_of(outputs_of_bundle), lists_of(bundles_of_state), bundle_outputs};
             self->lemma_task = plain_task(scripts, lists_of(scripts_of_upos));
+            for (const auto& [shortest, beginnings, endings] : script_fits)
+              self->script_fits.push_back({shortest, beginnings, endings});
             check_below(self->upos_of_state, static_cast<size_t>(upos_count), "an UPOS");
             check_below(self->bundle_task.outputs_of_candidate.values, bundle_outputs, "an output");
             check_below(self->bundle_task.candidates_of_set.values,
                         self->bundle_task.outputs_of_candidate.size(), "a bundle");
             check_below(self->lemma_task.candidates_of_set.values, scripts, "a script");
             if (self->bundle_task.candidates_of_set.size() != self->upos_of_state.size() ||
-                self->lemma_task.candidates_of_set.size() != static_cast<size_t>(upos_count))
+                self->lemma_task.candidates_of_set.size() != static_cast<size_t>(upos_count) ||
+                self->script_fits.size() != scripts)
               throw nb::value_error("the lists of a tagger do not fit together");
           },
           "upos_of_state"_a, "upos_count"_a, "outputs_of_bundle"_a, "bundle_outputs"_a, "bundles_of_state"_a,
-          "scripts"_a, "scripts_of_upos"_a)
+          "scripts"_a, "scripts_of_upos"_a, "script_fits"_a)
       .def("train", &train_tagger, "layout"_a, "data"_a, "state"_a, "bundle"_a, "script"_a, "chain"_a,
            "bundles"_a, "lemma"_a, "perceptron"_a, "trusted_count"_a, "rare_state"_a,
            "bundle_lexicon_count"_a)

@@ -213,6 +213,27 @@ def test_kept_values_stay_and_the_others_are_chosen_to_fit_them() -> None:
     assert (lemma.lemmas, lemma.upos) == (["own"], ["VERB"])
 
 
+def test_an_unseen_form_gets_no_script_that_only_fits_seen_ones() -> None:
+    """Not *sing* → *se* by the script of *using*, nor *sang* → *sell* by that of *sold*."""
+    irregular = [("sold", "sell"), ("rang", "ring"), ("told", "tell")]
+    pairs = [("using", "use"), ("making", "make"), ("walk", "walk"), *irregular]
+    rows = [f"1\t{form}\t{lemma}\tVERB\tV\t_\t0\troot\t_\t_\n\n" for form, lemma in pairs]
+    verbs = Tagger.train(Treebank.from_string(9 * "".join(rows)))
+    tagged = verbs.tag(blank(["sing", "sang", "bold", "baking", "sold", "Rang"]))
+    assert tagged.column("lemma")[3:] == ["bake", "sell", "ring"]
+    assert not {"se", "sell", "tell", "ring"} & set(tagged.column("lemma")[:3])
+    packed = verbs.pack("float32")
+    header = {name: value for name, value in packed.header.items() if name != "script_fits"}
+    old = Tagger.unpack(replace(packed, header=header))
+    assert {"se", "sell", "tell", "ring"} & set(old.tag(blank(["sing", "sang", "bold"])).column("lemma"))
+
+
+def test_a_constant_lemma_of_a_class_fits_its_unseen_forms() -> None:
+    rows = [f"1\t{n}\t@number@\tNUM\tM\t_\t0\troot\t_\t_\n\n" for n in (12, 47, 365, 88)]
+    numerals = Tagger.train(Treebank.from_string(9 * "".join(rows)))
+    assert numerals.tag(blank(["93"])).column("lemma") == ["@number@"]
+
+
 def test_the_lemma_is_that_of_the_features_that_are_kept() -> None:
     rows = [
         f"1\tsees\t{lemma}\tNOUN\tN\tNumber={number}\t0\troot\t_\t_\n\n"

@@ -1,5 +1,7 @@
 #include "kernels/base/unicode.hpp"
 
+#include <algorithm>
+
 namespace arcwise {
 namespace {
 
@@ -117,6 +119,11 @@ void append_lower_case(std::string& out, std::string_view text) {
       utf8_append(out, lower_case(utf8_next(text, at)));
     }
   }
+}
+
+size_t utf8_count(std::string_view text) {
+  return static_cast<size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 std::string_view utf8_prefix(std::string_view text, size_t count) {

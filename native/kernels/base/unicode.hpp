@@ -25,6 +25,8 @@ uint32_t lower_case(uint32_t code_point);
 // The text in lower case, code point by code point, appended to `out`.
 void append_lower_case(std::string& out, std::string_view text);
 
+// How many code points the text has.
+size_t utf8_count(std::string_view text);
 // The first (last) `count` code points of the text, all of it if it is shorter.
 std::string_view utf8_prefix(std::string_view text, size_t count);
 std::string_view utf8_suffix(std::string_view text, size_t count);

@@ -130,9 +130,10 @@ void decode_states(const TaggerModel& model, const TaggerSentence& sentence, con
   }
 }
 
-// The best candidate of a set, among those that are kept if any of it is.
-uint16_t choose(const SoftmaxTask& task, size_t set, const SparseLinear& weights, const uint32_t* kept,
-                const uint32_t* kept_end, TaggerWorkspace& w) {
+// The best candidate of a set, among those that are allowed if any of it is.
+template <typename Allowed>
+uint16_t choose(const SoftmaxTask& task, size_t set, const SparseLinear& weights, Allowed allowed,
+                TaggerWorkspace& w) {
   const uint32_t* candidates = task.candidates_of_set.begin(set);
   if (task.choices(set) == 1) return static_cast<uint16_t>(candidates[0]);
   w.softmax.output_scores.assign(task.output_count, 0.0f);
@@ -140,7 +141,7 @@ uint16_t choose(const SoftmaxTask& task, size_t set, const SparseLinear& weights
   size_t best = softmax_probabilities(task, set, w.softmax);
   float most = -1;
   for (size_t c = 0; c < task.choices(set); ++c)
-    if (w.softmax.candidate_scores[c] > most && std::find(kept, kept_end, candidates[c]) != kept_end) {
+    if (w.softmax.candidate_scores[c] > most && allowed(candidates[c])) {
       most = w.softmax.candidate_scores[c];
       best = c;
     }
@@ -148,15 +149,29 @@ uint16_t choose(const SoftmaxTask& task, size_t set, const SparseLinear& weights
 }
 
 uint16_t decode_lemma(const TaggerModel& model, const TaggerSentence& sentence, size_t word, uint16_t upos,
-                      uint16_t bundle, TaggerWorkspace& w) {
+                      uint16_t bundle, std::string_view form, TaggerWorkspace& w) {
   const uint64_t* atoms = sentence.atoms + word * TAGGER_ATOMS;
-  if (const uint32_t* found = known_script(model, atoms, upos, bundle)) return static_cast<uint16_t>(*found);
+  if (const uint32_t* script = known_script(model, atoms, upos, bundle))
+    return static_cast<uint16_t>(*script);
   w.keys.clear();
   lemma_features(sentence, word, upos, bundle, w.keys);
-  return choose(model.lemma_task, upos, model.lemma_weights, nullptr, nullptr, w);
+  w.lower.clear();
+  append_lower_case(w.lower, form);
+  const size_t characters = utf8_count(w.lower);
+  return choose(
+      model.lemma_task, upos, model.lemma_weights,
+      [&](uint32_t script) { return model.script_fits[script].fits(w.lower, characters); }, w);
 }
 
 }  // namespace
+
+bool ScriptFit::fits(std::string_view lower_form, size_t characters) const {
+  auto begins = [&](std::string_view text) { return lower_form.starts_with(text); };
+  auto ends = [&](std::string_view text) { return lower_form.ends_with(text); };
+  return characters >= shortest &&
+         (beginnings.empty() || std::any_of(beginnings.begin(), beginnings.end(), begins)) &&
+         (endings.empty() || std::any_of(endings.begin(), endings.end(), ends));
+}
 
 std::vector<AtomSpec> tagger_atom_specs() {
   std::vector<AtomSpec> specs;
@@ -319,9 +334,12 @@ void tagger_decode(const TaggerModel& model, const TreebankLayout& layout, const
       w.keys.clear();
       if (model.bundle_task.choices(out[i].state) > 1)
         bundle_features(sentence, w.upos.data(), i, out[i].state, w.keys);
-      out[i].bundle = choose(model.bundle_task, out[i].state, model.bundle_weights, bundles, end, w);
+      out[i].bundle = choose(
+          model.bundle_task, out[i].state, model.bundle_weights,
+          [&](uint32_t candidate) { return std::find(bundles, end, candidate) != end; }, w);
     }
-    out[i].script = decode_lemma(model, sentence, i, w.upos[i], out[i].bundle, w);
+    out[i].script =
+        decode_lemma(model, sentence, i, w.upos[i], out[i].bundle, layout.field(data, first + i, FORM), w);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/base/key_table.hpp"
@@ -53,6 +54,14 @@ struct TagDictionary {
 constexpr size_t FORM_KEYS = 2, WORD_KEYS = 5;
 std::array<uint32_t, WORD_KEYS> word_keys(const uint64_t* atoms);
 
+// Which forms that the lexicon does not have may take a lemma script. Empty lists: any beginning or ending.
+struct ScriptFit {
+  uint16_t shortest;  // in characters
+  std::vector<std::string> beginnings, endings;
+
+  bool fits(std::string_view lower_form, size_t characters) const;
+};
+
 struct TaggerModel {
   int upos_count = 0;
   std::vector<uint16_t> upos_of_state;
@@ -65,7 +74,8 @@ struct TaggerModel {
   KeyTable bundle_lexicon;  // the only bundle of forms that were seen often; see bundle_lexicon_key
   SoftmaxTask lemma_task;   // candidate = script, set = UPOS
   SparseLinear lemma_weights;
-  KeyTable lemma_lexicon;  // see lemma_lexicon_key
+  KeyTable lemma_lexicon;              // see lemma_lexicon_key
+  std::vector<ScriptFit> script_fits;  // of each script
 
   int states() const { return static_cast<int>(upos_of_state.size()); }
 };

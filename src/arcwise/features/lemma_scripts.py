@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import cache
 
@@ -80,6 +81,40 @@ def scripts_of(treebank: Treebank) -> Coded:
     # Once per distinct pair: the longest common substring takes long to find.
     scripts = {pair: script_text(_script(*pair)) for pair in dict.fromkeys(pairs)}
     return Coded.of([scripts[pair] for pair in pairs])
+
+
+ScriptFit = tuple[int, list[str], list[str]]
+"""Which unseen forms a script fits: least number of characters, beginnings and endings (empty: any)."""
+
+ANY_FORM: ScriptFit = (0, [], [])
+_NEVER = 2**16 - 1
+_CLASS = 3
+"""A constant lemma of this many forms is that of a class (numerals), and not of irregular forms."""
+_STEM = 2
+
+
+def script_fits(forms: Sequence[str], scripts: Coded) -> list[ScriptFit]:
+    """Return which unseen forms each script fits, given the forms that have it in training.
+
+    A script replaces only what it has replaced: not ``sang`` → ``ring`` by that of ``rang``. It leaves as
+    many characters as it has left, or two, as training data are small: not ``sing`` → ``se`` by that of
+    ``using``. The constant lemma of an irregular form, such as ``sell`` of ``sold``, fits no other form.
+    """
+    seen: list[set[str]] = [set() for _ in scripts.strings]
+    for form, script in set(zip(forms, scripts.codes.tolist(), strict=True)):
+        seen[script].add(_cased(form, "l"))
+    return [_script_fit(read_script(text), seen[i]) for i, text in enumerate(scripts.strings)]
+
+
+def _script_fit(script: LemmaScript, forms: set[str]) -> ScriptFit:
+    _, first, last, start, end, constant = script
+    if constant:
+        return ANY_FORM if script == NO_LEMMA or len(forms) >= _CLASS else (_NEVER, [], [])
+    return (
+        min(first + last + _STEM, *map(len, forms)),
+        sorted({form[:first] for form in forms}) if first and start else [],
+        sorted({form[len(form) - last :] for form in forms}) if last and end else [],
+    )
 
 
 def lemmas_by(

@@ -85,6 +85,10 @@ def _check_pipeline(packed: Packed) -> None:
     for script in tagger["scripts"]:
         if [type(part) for part in script] != kinds or script[0] not in ("l", "k", "t"):
             raise _damaged(packed, f"scripts: found {script!r}, expected a lemma script")
+    for length, *affixes in tagger.get("script_fits", ()):
+        texts = [isinstance(part, list) and all(isinstance(text, str) for text in part) for part in affixes]
+        if type(length) is not int or not 0 <= length < 2**16 or texts != [True, True]:
+            raise _damaged(packed, "script_fits: expected a number and two lists of texts for each script")
     card = packed.header.get("card")
     if not (card is None or isinstance(card, Mapping)):
         raise _damaged(packed, "card: expected an object")

@@ -12,7 +12,15 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError, ModelError
-from arcwise.features.lemma_scripts import LemmaScript, lemmas_by, read_script, scripts_of
+from arcwise.features.lemma_scripts import (
+    ANY_FORM,
+    LemmaScript,
+    ScriptFit,
+    lemmas_by,
+    read_script,
+    script_fits,
+    scripts_of,
+)
 from arcwise.features.look_alikes import LookAlikes
 from arcwise.learning.model_file import Packable, Packed, Precision, check_precision
 from arcwise.learning.options import check_options, option, short_repr
@@ -113,6 +121,8 @@ class TagAlphabet:
     bundles_of_state: list[list[int]]
     scripts: list[LemmaScript]
     scripts_of_upos: list[list[int]]
+    script_fits: list[ScriptFit]
+    """Which unseen forms each script fits."""
 
     def fitting(self, upos: str, xpos: str, feats: str) -> tuple[list[int], list[int]]:
         """Return the states and bundles compatible with fixed values (``_``: open).
@@ -334,6 +344,7 @@ class Tagger(Packable):
             "bundles_of_state": self.alphabet.bundles_of_state,
             "scripts": self.alphabet.scripts,
             "scripts_of_upos": self.alphabet.scripts_of_upos,
+            "script_fits": self.alphabet.script_fits,
             "alternations": self._model.alternations(),
             "look_alikes": self.look_alikes.pack(),
         }
@@ -352,6 +363,7 @@ class Tagger(Packable):
                 header["bundles_of_state"],
                 [(c, a, b, before, after, whole) for c, a, b, before, after, whole in header["scripts"]],
                 header["scripts_of_upos"],
+                header.get("script_fits", [ANY_FORM] * len(header["scripts"])),  # missing in models of 0.1
             )
             model = _blank(alphabet)
             for name in _LINEAR:
@@ -390,6 +402,7 @@ def _blank(alphabet: TagAlphabet) -> native.Tagger:
         bundles_of_state=lists_of(alphabet.bundles_of_state),
         scripts=len(alphabet.scripts),
         scripts_of_upos=lists_of(alphabet.scripts_of_upos),
+        script_fits=alphabet.script_fits,
     )
 
 
@@ -412,6 +425,7 @@ def _alphabet(
         _seen_with(states.codes, bundles.codes, len(states.strings)),
         [read_script(s) for s in scripts.strings],
         _seen_with(upos.codes, scripts.codes, len(upos.strings)),
+        script_fits(columns["form"], scripts),
     )
     return alphabet, states.codes, bundles.codes, scripts.codes
 
