@@ -235,8 +235,8 @@ def _trained_before(command: str) -> str:
     if "--parser" not in command:
         return ""
     return (
-        "; the parser was trained with these options on an H200 (without `--parser`, the command trains it as "
-        "well)"
+        "; the parser was trained with these options on an H200 (without `--parser`, the command trains it "
+        "as well)"
     )
 
 
