@@ -1,13 +1,15 @@
 // The native module: each room registers its own functions, in a file of its own.
 #include "bindings/rooms.hpp"
 
-// Declared here, because rooms.hpp takes part in the hash of every recorded figure (measuring/sources.py), and no figure uses factors.
+// Declared here, because rooms.hpp takes part in the hash of every recorded figure (measuring/sources.py), and no figure uses these.
 void bind_factors(nanobind::module_& m);
+void bind_base(nanobind::module_& m);
 
 NB_MODULE(ARCWISE_MODULE, m) {
   nanobind::set_leak_warnings(false);  // objects that live until Python exits are no leaks
   m.doc() = "Kernels of arcwise. Thin bindings: check, release the GIL, call.";
   m.attr("__version__") = ARCWISE_VERSION;
+  bind_base(m);
   bind_trees(m);
   bind_treebanks(m);
   bind_features(m);

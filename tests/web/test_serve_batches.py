@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("uvicorn", reason="needs uvicorn")
@@ -17,13 +18,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arcwise.errors import ArcwiseError
-from arcwise.inference import Constraints
+from arcwise.inference import Constraints, TreeDistribution
 from arcwise.parsing.parser import ParseOptions
 from arcwise.treebanks import Treebank
 from arcwise.web import serve_batches, serve_tasks
 from arcwise.web.serve_batches import LONG, Batcher, RequestQueues
 from arcwise.web.serve_input import Source
-from arcwise.web.serve_limits import DeadlineExceeded, Limits, RequestRefused, WorkDeadline, deadline
+from arcwise.web.serve_limits import (
+    DeadlineExceeded,
+    Limits,
+    RequestRefused,
+    WorkDeadline,
+    WorkStopped,
+    deadline,
+)
 from arcwise.web.serve_metrics import ServiceMetrics
 from arcwise.web.serve_models import ServedModel
 from arcwise.web.serve_tasks import ParseTask, TaskResult, run_tasks
@@ -376,3 +384,13 @@ def test_work_stops_between_slices_when_nobody_waits(monkeypatch: pytest.MonkeyP
     (result,) = run_tasks([task("Birds sing. They fly. Dogs bark.", deadline=deadline)])
     assert isinstance(result, RequestRefused)
     assert (result.status, calls) == (503, [1])
+
+
+def test_work_stops_inside_a_long_sentence() -> None:
+    """The kernels check the deadline too, and the next question is answered as usual."""
+    distribution = TreeDistribution(np.zeros((151, 151)), projective=True, single_root=True)
+    deadline = WorkDeadline(60)
+    with pytest.raises(WorkStopped), deadline:
+        deadline.cancel()
+        _ = distribution.marginals
+    assert distribution.marginals.shape == (151, 151)

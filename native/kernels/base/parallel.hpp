@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/base/interruption.hpp"
+
 namespace arcwise {
 
 // A thread is worth starting for this much work, Σ (n+1)³ over its sentences: less is done before the thread runs.
@@ -29,20 +31,27 @@ void at_the_same_time(size_t workers, Run run) {
 }
 
 // Calls work(item, worker) for item = 0..items-1, with worker in 0..threads-1: workspaces are kept per
-// worker.
+// worker. The limit of the calling thread holds for all of them.
 template <typename Work>
 void parallel_for(size_t items, int threads, Work work) {
   size_t workers = std::min<size_t>(std::max(threads, 1), std::max<size_t>(items, 1));
   if (workers == 1) {
-    for (size_t item = 0; item < items; ++item) work(item, size_t{0});
+    for (size_t item = 0; item < items; ++item) {
+      check_work_limit();
+      work(item, size_t{0});
+    }
     return;
   }
   std::atomic<size_t> next{0};
   std::exception_ptr failure;
   std::mutex failure_lock;
-  auto run = [&](size_t worker) {
+  auto run = [&, limit = current_work_limit](size_t worker) {
+    WorkLimitScope scope(limit);
     try {
-      for (size_t item; (item = next.fetch_add(1)) < items;) work(item, worker);
+      for (size_t item; (item = next.fetch_add(1)) < items;) {
+        check_work_limit();
+        work(item, worker);
+      }
     } catch (...) {
       std::lock_guard<std::mutex> hold(failure_lock);
       if (!failure) failure = std::current_exception();

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/base/interruption.hpp"
+
 namespace arcwise {
 namespace {
 
@@ -299,7 +301,8 @@ void ArcScorer<Real>::score(const ArcTable& table, const Real* weights, const Ar
   beyond.clear();
   beyond_count.assign(n + 1, 0);
   BetweenTags between;
-  for (int h = 0; h <= n; ++h)
+  for (int h = 0; h <= n; ++h) {
+    check_work_limit(h);
     for (int step = h == 0 ? 1 : -1; step <= 1; step += 2) {
       between.clear();
       for (int m = h + step; m >= 1 && m <= n; m += step) {
@@ -320,6 +323,7 @@ void ArcScorer<Real>::score(const ArcTable& table, const Real* weights, const Ar
         });
       }
     }
+  }
   if (mask.unseen) add_beyond(table, weights, sentence, mask, out);
 }
 

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/base/interruption.hpp"
 #include "kernels/base/lanes.hpp"
 #include "kernels/base/minus_infinity.hpp"
 #include "kernels/base/number_functions.hpp"
@@ -175,6 +176,7 @@ class EisnerChart {
         cells_(memory, n, Semiring::zero) {
     for (int i = 0; i <= n; ++i) cells_.set_complete(i, i, Semiring::one);
     for (int j = 1; j <= n; ++j) {
+      check_work_limit(j);
       for (int i = j - 1; i > 0; --i) fill_words(i, j);
       fill_root(j);
     }
@@ -245,6 +247,7 @@ class EisnerOutside {
     std::fill_n(marginals, static_cast<size_t>(n_ + 1) * (n_ + 1), 0.0);
     adjoints_.complete(0)[n_] = Semiring::top_adjoint(chart.total());
     for (int j = n_; j > 0; --j) {
+      check_work_limit(j);
       complete_back(0, j);
       span_back(0, j);
       for (int i = 1; i < j; ++i) {

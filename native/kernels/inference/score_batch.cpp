@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/base/interruption.hpp"
 #include "kernels/base/parallel.hpp"
 
 namespace arcwise {
@@ -188,6 +189,7 @@ std::vector<double> ScoreBatch::dense_numbers(double empty, Place place) const {
     const size_t square = own.arcs.size();
     const int n = own.n;
     for (int h = 0; h <= n; ++h) {
+      check_work_limit(h);
       // The numbers of all arcs from h word by word, then label by label.
       row.assign(static_cast<size_t>(n + 1) * layers, empty);
       for (int m = 1; m <= n; ++m) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "kernels/base/interruption.hpp"
 #include "kernels/base/lanes.hpp"
 #include "kernels/base/minus_infinity.hpp"
 #include "kernels/base/number_functions.hpp"
@@ -234,6 +235,7 @@ void TreeElimination<Number, SINGLE>::copy_halves(int level, int kept_from, int 
 template <typename Number, bool SINGLE>
 void TreeElimination<Number, SINGLE>::eliminate(Block<Number> system, int states, int kept, bool record) {
   for (int end = states, begin; end > kept; end = begin) {
+    if (states >= WORDS_PER_CHECK) check_work_limit();
     begin = std::max(kept, end - PANEL);
     eliminate_panel(system, begin, end, record);
     const int into = ROOT_COLUMNS + begin;  // first column of the panel

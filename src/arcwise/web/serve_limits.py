@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from arcwise import native
 from arcwise.learning.options import check_options, option, short_repr
 
 MEGABYTE = 2**20
@@ -93,12 +94,13 @@ class WorkStopped(Exception):
 class WorkDeadline:
     """When the work of a request ends, wherever it runs: at its time limit, or when its client leaves.
 
-    Threads cannot be interrupted, so the work calls ``check`` between sentences.
+    Threads cannot be interrupted, so the work calls ``check`` between sentences. Inside ``with deadline:``
+    the kernels check it too, within a long sentence.
     """
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
-        self._cancelled = False
+        self._limit = native.WorkLimit(seconds)
 
     @property
     def left(self) -> float:
@@ -112,12 +114,21 @@ class WorkDeadline:
 
     def cancel(self) -> None:
         """Nobody waits for the result any more."""
-        self._cancelled = True
+        self._limit.cancel()
 
     def check(self) -> None:
         """Raise ``WorkStopped`` if the work should end."""
-        if self._cancelled or time.monotonic() > self._end:
+        if self._limit.is_reached:
             raise WorkStopped
+
+    def __enter__(self) -> None:
+        self.check()
+        self._limit.__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        self._limit.__exit__(None, None, None)
+        if isinstance(error, native.WorkInterrupted):
+            raise WorkStopped from error
 
 
 class DeadlineExceeded(Exception):

@@ -1,5 +1,5 @@
 """Tasks of requests, run in batches: the sentences of several go through tagger and parser in one native
-call. A long task runs slice by slice, and stops between two slices when its time is over."""
+call. A long task runs slice by slice, and stops when its time is over."""
 
 from __future__ import annotations
 
@@ -224,13 +224,12 @@ def _analyse_slices(task: ParseTask, treebank: Treebank) -> Treebank:
     """Run the requested steps, slice by slice if there is much to do."""
     ends = _slice_ends(treebank)
     if len(ends) == 1:
-        task.deadline.check()
-        return _analyse(task, treebank)
+        with task.deadline:
+            return _analyse(task, treebank)
     starts = treebank.sentence_bytes
     parts = []
     first = 0
     for last in ends:
-        task.deadline.check()
         # Not strict: the sentences were checked when they were read.
         part = Treebank(
             treebank.data[int(starts[first]) : int(starts[last])],
@@ -239,7 +238,8 @@ def _analyse_slices(task: ParseTask, treebank: Treebank) -> Treebank:
             first_line=treebank.line_at(int(starts[first])),
         )
         constraints = None if task.constraints is None else task.constraints[first:last]
-        parts.append(_analyse(replace(task, constraints=constraints), part).data)
+        with task.deadline:
+            parts.append(_analyse(replace(task, constraints=constraints), part).data)
         first = last
     return Treebank(b"".join(parts), source=treebank.source, strict=False)
 
