@@ -16,6 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from arcwise.distillation.predictions import BatchTeacher, TeacherPredictions
+from arcwise.distillation.soft_tags import SoftTags
 from arcwise.distillation.soft_targets import Indices, SoftTargets
 from arcwise.errors import InputError, OptionError
 from arcwise.learning.config import from_dict, read_toml
@@ -106,6 +108,8 @@ class DistillationData:
     report: Mapping[str, Any] | None = None
     """Recorded in the model: the teacher and the text."""
     notes: tuple[str, ...] = ()
+    text_tags: SoftTags | None = None
+    """The teacher's tags of the text's words, if it predicts tags."""
 
     @property
     def weights(self) -> npt.NDArray[np.float64]:
@@ -200,15 +204,19 @@ class Distillation:
         if self.config.gold_share < 1:
             progress.say(f"the teacher parses the treebank ({len(train)} sentences)")
         targets, notes = self._treebank_targets(train, trees, progress), [*notes, *self._check_overlap(train)]
-        whole = train
+        whole, text_tags = train, None
         if self.text is not None:
             progress.say(f"the teacher parses the text ({len(self.text)} sentences)")
-            parsed, text_targets = self._text_targets(self.text, trees)
+            text = self._predictions(self.text, trees)
+            parsed = self.text.annotate(heads=text.heads, deprel=text.labels)
             whole = Treebank(_terminated(train.data) + parsed.data, source=train.source)
-            targets = SoftTargets.concatenate([targets, text_targets])
+            targets = SoftTargets.concatenate([targets, text.targets])
+            text_tags = text.tags
         for note in notes:
             progress.say(note)
-        return DistillationData(whole, targets, len(train), self.config, self._report(), tuple(notes))
+        return DistillationData(
+            whole, targets, len(train), self.config, self._report(), tuple(notes), text_tags
+        )
 
     def _treebank_targets(self, train: Treebank, trees: dict[str, Any], progress: Progress) -> SoftTargets:
         count = min(self.config.teacher_folds, len(train))
@@ -230,6 +238,8 @@ class Distillation:
         return targets.select_words(np.argsort(np.concatenate(words)))
 
     def _targets(self, teacher: Any, treebank: Treebank, trees: dict[str, Any]) -> SoftTargets:
+        if isinstance(teacher, BatchTeacher):
+            return teacher.soft_predictions(treebank, least=self.config.least, **trees).targets
         return SoftTargets.concatenate([targets for _, targets in self._batches(teacher, treebank, trees)])
 
     def _batches(
@@ -242,8 +252,10 @@ class Distillation:
             marginals = distributions.label_marginals if names else distributions.marginals
             yield distributions, SoftTargets.from_marginals(marginals, names, least=self.config.least)
 
-    def _text_targets(self, text: Treebank, trees: dict[str, Any]) -> tuple[Treebank, SoftTargets]:
-        """The text with the teacher's minimum-risk trees, and its targets."""
+    def _predictions(self, text: Treebank, trees: dict[str, Any]) -> TeacherPredictions:
+        """The teacher's minimum-risk trees of the text, its soft targets and tags."""
+        if isinstance(self.teacher, BatchTeacher):
+            return self.teacher.soft_predictions(text, least=self.config.least, **trees)
         parsed, parts = [], []
         for distributions, targets in self._batches(self.teacher, text, trees):
             parsed += (
@@ -256,7 +268,7 @@ class Distillation:
         labels = [
             label for tree in parsed for label in (tree.labels[1:] if tree.labels else ["_"] * len(tree))
         ]
-        return text.annotate(heads=heads, deprel=labels), SoftTargets.concatenate(parts)
+        return TeacherPredictions(heads, labels, SoftTargets.concatenate(parts))
 
     def require_text(self, student: str, able: str) -> None:
         """Check the options of a ``student`` that learns from trees alone, unlike those named ``able``.

@@ -18,6 +18,7 @@ from arcwise.treebanks import Treebank
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float32]
 _BUCKET_BATCHES = 100
 """Batches sorted by length together, so that sentences of a batch have similar lengths."""
 _MAX_SCORES = 40_000_000
@@ -47,7 +48,9 @@ class Data:
     heads_with_labels: bool
     """Whether every labelled word has a head."""
     soft_targets: TensorTargets | None = None
-    """What a teacher says."""
+    """A teacher's trees."""
+    soft_tags: tuple[tuple[Tensor, Tensor], ...] = ()
+    """A teacher's tags: of each tag the values (P, k), -1 for none, and their weights in the loss (P, k)."""
 
     @classmethod
     def of(
@@ -59,8 +62,9 @@ class Data:
         tags: Sequence[Codes],
         device: str,
         soft_targets: TensorTargets | None = None,
+        soft_tags: Sequence[tuple[Codes, Floats]] = (),
     ) -> Data:
-        """Encode a treebank; ``heads``, ``labels`` and ``tags`` are flat over its words."""
+        """Encode a treebank; ``heads``, ``labels``, ``tags`` and ``soft_tags`` are flat over its words."""
         lengths = treebank.sentence_lengths.astype(np.int64)
         starts = np.concatenate([[0], np.cumsum(lengths + 1)])
         is_word = np.ones(int(starts[-1]), np.bool_)
@@ -69,8 +73,8 @@ class Data:
         rows = np.full((len(is_word), word_rows.shape[1]), ROOT, np.int64)  # torch indexes with int64
         rows[is_word] = word_rows
 
-        def with_roots(values: Codes) -> Tensor:
-            out = np.full(len(is_word), -1, np.int64)
+        def with_roots(values: Codes | Floats, kind: type = np.int64) -> Tensor:
+            out = np.full((len(is_word), *values.shape[1:]), -1, kind)
             out[is_word] = values
             return torch.from_numpy(out).to(device)
 
@@ -84,6 +88,11 @@ class Data:
             bool((heads >= 0).all()),
             bool((heads[labels >= 0] >= 0).all()),
             soft_targets,
+            tuple(
+                # Half the memory of int64 and float32: a million words have twenty tags.
+                (with_roots(codes, np.int32), with_roots(weights, np.float32).clamp(min=0).half())
+                for codes, weights in soft_tags
+            ),
         )
 
     @property

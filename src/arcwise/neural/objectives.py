@@ -80,11 +80,26 @@ def tree_loss(network: Network, hidden: Hidden, data: Data, batch: Batch, config
 
 
 def tag_losses(network: Network, hidden: Hidden, data: Data, batch: Batch) -> list[Tensor]:
-    """Negative log-likelihood of each tag, summed over the words that have one."""
-    return [
-        cross_entropy(scores, tags[batch.positions], ignore_index=-1, reduction="sum")
-        for scores, tags in zip(network.tag_scores(hidden), data.tags, strict=True)
+    """Loss of each tag, summed over the words: negative log-likelihood of the gold tags, and the weighted
+    cross-entropy with the teacher's.
+    """
+    scores = network.tag_scores(hidden)
+    of_gold = [
+        cross_entropy(tag_scores, tags[batch.positions], ignore_index=-1, reduction="sum")
+        for tag_scores, tags in zip(scores, data.tags, strict=True)
     ]
+    if not data.soft_tags:
+        return of_gold
+    return [
+        loss + _soft_tag_loss(tag_scores, codes[batch.positions], weights[batch.positions])
+        for loss, tag_scores, (codes, weights) in zip(of_gold, scores, data.soft_tags, strict=True)
+    ]
+
+
+def _soft_tag_loss(scores: Tensor, codes: Tensor, weights: Tensor) -> Tensor:
+    """-Σ weight · log P(value) over the values (N, k) of all words; those without a value have weight 0."""
+    log_probabilities = scores.log_softmax(-1).gather(-1, codes.clamp(min=0).long())
+    return -(weights.to(scores.dtype) * log_probabilities).sum()
 
 
 def _padded_codes(values: Tensor, batch: Batch) -> Tensor:

@@ -175,7 +175,7 @@ class NeuralLearner:
 
         # Checkpoints of earlier versions have this hash: keep the parts and their order.
         dev_data = dev.data if isinstance(dev, Treebank) else str(dev).encode()
-        parts = (
+        parts: tuple[bytes, ...] = (
             repr(self._portable_config).encode(),
             b"" if self.pretrained is None else self.pretrained.digest.encode(),
             b"" if self.distilled is None else self.distilled.soft_targets.probabilities.tobytes(),
@@ -184,6 +184,8 @@ class NeuralLearner:
             self.tagged.data,
             dev_data,
         )
+        if self.distilled is not None and self.distilled.text_tags is not None:
+            parts = (*parts, *(share.tobytes() for share in self.distilled.text_tags.probabilities))
         return sha256(b"\0".join(parts)).hexdigest()
 
     @property
@@ -289,12 +291,16 @@ class NeuralLearner:
         assert epochs is not None
         labels = codes_of(self.prepared.labels, self.labels)
         tags, targets = self.tags.codes(self.train), None
+        soft_tags: list[Any] = []
         if self.distilled is not None:
             targets = self._soft_targets(self.distilled, labels)
             gold_words = int(self.train.sentence_words[self.distilled.gold_sentences])
             for codes in tags:
                 codes[gold_words:] = -1  # the tags of the text are predictions
-        data = Data.of(self.tagged, self._rows, self.prepared.heads, labels, tags, self.device, targets)
+            soft_tags = self._soft_tags(self.distilled, gold_words)
+        data = Data.of(
+            self.tagged, self._rows, self.prepared.heads, labels, tags, self.device, targets, soft_tags
+        )
         with repeatable(self.device, config.seed):
             trainer = NetworkTrainer(config, self.shape, data, self.inputs.atoms, self._encoder())
             return fit(
@@ -314,6 +320,18 @@ class NeuralLearner:
 
         arcs = distilled.targets(self.prepared.heads, labels, self.labels)
         return TensorTargets(arcs, distilled.weights, self.train.sentence_words.astype(np.int64))
+
+    def _soft_tags(self, distilled: DistillationData, gold_words: int) -> list[Any]:
+        """The teacher's tags of the text in the network's alphabets, weighted as its trees."""
+        if distilled.text_tags is None or not self.tags.names:
+            return []
+        text_words = np.arange(-gold_words, len(distilled.text_tags)).clip(min=-1)
+        tags = distilled.text_tags.select_words(text_words)
+        weight = np.float32(distilled.config.text_weight)
+        return [
+            (codes, weight * probabilities)
+            for codes, probabilities in tags.in_alphabets(self.tags.names, self.tags.values)
+        ]
 
     def _encoder(self) -> Any:
         """The pretrained transformer; None for embeddings and LSTMs."""
