@@ -45,13 +45,13 @@ def load_distillation(
     pipeline = as_pipeline(open_model(teacher))
     readers = student or ((pipeline.tokenizer, pipeline.tagger) if pipeline is not None else (None, None))
     keep = student is None
-    pieces = [piece for path in texts for piece in _read_text(path, *readers, keep=keep, threads=threads)]
+    pieces = [piece for path in texts for piece in read_text(path, *readers, keep=keep, threads=threads)]
     source = ", ".join(map(str, texts)) if len(texts) < 3 else f"{len(texts)} files"
     text = Treebank(b"".join(piece.data for piece in pieces), source=source) if texts else None
     return replace(open_teacher(teacher), text=text, config=config)
 
 
-def _read_text(
+def read_text(
     path: PathLike, tokenizer: Tokenizer | None, tagger: Tagger | None, *, keep: bool, threads: int
 ) -> list[Treebank]:
     """Read the sentences of a file, tokenized and tagged by the tokenizer and the tagger, if any."""

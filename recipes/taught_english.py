@@ -1,0 +1,258 @@
+"""The networks of the English models, taught by transformers: teachers, their labels, students.
+
+    python recipes/taught_english.py prepare WORK --text text.txt     tokenize and tag treebank and text
+    python recipes/taught_english.py teacher WORK NAME [--encoder FOLDER] [--set OPTION=VALUE …]
+    python recipes/taught_english.py label WORK NAME … [--part 1/4]   what these teachers say of the text
+    python recipes/taught_english.py student WORK NAME [--copies 2] [--text-weight 0.5] [--set OPTION=VALUE …]
+    python recipes/taught_english.py ensemble WORK NAME …             dev and test scores of several teachers
+
+Each step writes files of its own in the folder WORK, so that steps can run at the same time:
+teachers beside each other, parts of the text, students. ``prepare`` needs ARCWISE_TREEBANKS; the others only
+WORK, and torch, best on a GPU. ``recipes/train.py NAME --parser WORK/student-NAME.arcwise`` makes the pipeline.
+docs/how-to/teach-a-parser.md describes what was done for ``en``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arcwise.distillation import DistillationConfig, DistillationData, SoftTags, SoftTargets
+from arcwise.evaluation import evaluate
+from arcwise.learning.config import from_dict, read_toml
+from arcwise.learning.progress import Progress
+from arcwise.models import load
+from arcwise.models.teacher import read_text
+from arcwise.models.train_pipeline import NEURAL, read_config
+from arcwise.neural import NeuralConfig, NeuralParser
+from arcwise.neural.tags import PredictedTags
+from arcwise.text.jackknife import jackknife_tags
+from arcwise.text.tagger import Tagger
+from arcwise.text.tokenizer import Tokenizer
+from arcwise.treebanks import Treebank
+from arcwise.treebanks.files import read_bytes
+
+ROOT = Path(__file__).parents[1]
+TREEBANK, RECIPE = "English-EWT", ROOT / "recipes" / "English-EWT.toml"
+LEAST = 1e-4
+"""Heads less probable than this are left out of the labels."""
+COLUMNS = ("upos", "xpos", "feats")
+
+
+def prepare(work: Path, text: Path, model: str | None) -> None:
+    """Write treebank and text as the tagger of ``en`` tags them: jackknifed where it has learned the words.
+
+    ``model``: a pipeline whose tokenizer and tagger are used; by default they are trained by the recipe.
+    """
+    folder = Path(os.environ["ARCWISE_TREEBANKS"]) / TREEBANK
+    gold = {part: Treebank(read_bytes(folder / f"{part}.conllu.xz")) for part in ("train", "dev", "test")}
+    config, _ = read_config(RECIPE, kind=None, jackknife=None, seed=None)
+    if model is None:
+        tokenizer = Tokenizer.train(gold["train"], config=config.tokenizer, seed=config.seed)
+        tagger = Tagger.train(gold["train"], config=config.tagger, seed=config.seed)
+    else:
+        pipeline: Any = load(model)
+        tokenizer, tagger = pipeline.tokenizer, pipeline.tagger
+    work.mkdir(parents=True, exist_ok=True)
+    for part, treebank in gold.items():
+        (work / f"{part}.conllu").write_bytes(treebank.data)
+    tagged = {part: tagger.tag(gold[part], threads=2) for part in ("dev", "test")}
+    tagged["train"] = jackknife_tags(
+        gold["train"], folds=config.jackknife, config=config.tagger, seed=config.seed
+    )
+    for part, treebank in tagged.items():
+        (work / f"{part}-tagged.conllu").write_bytes(treebank.data)
+    pieces = read_text(text, tokenizer, tagger, keep=False, threads=2)
+    with (work / "text.conllu").open("wb") as stream:
+        for piece in pieces:
+            stream.write(piece.data)
+
+
+def teach(work: Path, name: str, encoder: str | None, options: dict[str, Any]) -> None:
+    """Train a teacher on the treebank; a transformer reads the words, LSTMs also the tags."""
+    values = {
+        "learns": COLUMNS,
+        **({"encoder": encoder} if encoder else {"inputs": NEURAL["inputs"]}),
+        **options,
+    }
+    parser = _train(work, from_dict(NeuralConfig, values), None)
+    parser.save(work / f"teacher-{name}.arcwise", precision="float16" if encoder else "int8")
+    report(f"teacher {name}", parser, work)
+
+
+def label(work: Path, names: Sequence[str], part: str) -> None:
+    """Write what the teachers say of a part of the text."""
+    from arcwise.neural.network_teacher import NetworkTeacher
+
+    number, count = map(int, part.split("/"))
+    text = _read(work, "text")
+    first, last = ((len(text) * at) // count for at in (number - 1, number))
+    own = text[first:last]
+    predictions = NetworkTeacher([_teacher(work, name) for name in names]).soft_predictions(
+        own, projective=False, single_root=True, least=LEAST
+    )
+    targets, tags = predictions.targets, predictions.tags
+    assert tags is not None
+    np.savez(
+        work / f"labels-{number}-{count}.npz",
+        starts=targets.starts,
+        heads=targets.heads.astype(np.int16),
+        labels=targets.labels.astype(np.int16),
+        probabilities=targets.probabilities.astype(np.float32),
+        best=predictions.heads,
+        best_labels=np.array(predictions.labels),
+        alphabets=json.dumps([targets.label_names, tags.names, tags.values, list(names)]),
+        **{f"codes{tag}": codes.astype(np.int16) for tag, codes in enumerate(tags.codes)},
+        **{f"shares{tag}": shares.astype(np.float16) for tag, shares in enumerate(tags.probabilities)},
+    )
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What teachers said of the text, read from files, in place of a ``Distillation``."""
+
+    data: DistillationData
+
+    def prepare(self, *_: Any, **__: Any) -> DistillationData:
+        """The labels, whatever the student asks for: they are of non-projective trees with one root."""
+        return self.data
+
+    @classmethod
+    def read(cls, work: Path, train: Treebank, config: DistillationConfig) -> Labels:
+        """The labels of all parts of the text."""
+        files = sorted(work.glob("labels-*.npz"), key=lambda file: int(file.stem.split("-")[1]))
+        targets, tags, heads, labels = [], [], [], []
+        for file in files:
+            kept = np.load(file)
+            names, tag_names, values, teachers = json.loads(str(kept["alphabets"]))
+            arcs = (kept[name].astype(np.int32) for name in ("heads", "labels"))
+            targets.append(
+                SoftTargets(kept["starts"], *arcs, kept["probabilities"].astype(float), tuple(names))
+            )
+            codes = tuple(kept[f"codes{tag}"].astype(np.int32) for tag in range(len(tag_names)))
+            shares = tuple(kept[f"shares{tag}"].astype(np.float32) for tag in range(len(tag_names)))
+            tags.append(SoftTags(tuple(tag_names), tuple(map(tuple, values)), codes, shares))
+            heads.append(kept["best"])
+            labels += kept["best_labels"].tolist()
+        text = _read(work, "text").annotate(heads=np.concatenate(heads), deprel=labels)
+        empty = SoftTargets.empty(train.word_count, targets[0].label_names)
+        note = {"teacher": " + ".join(teachers), "text_sentences": len(text), **vars(config)}
+        data = DistillationData(
+            Treebank(train.data + text.data, source=train.source),
+            SoftTargets.concatenate([empty, *targets]),
+            len(train),
+            config,
+            note,
+            text_tags=SoftTags.concatenate(tags),
+        )
+        return cls(data)
+
+
+def learn(work: Path, name: str, copies: int, text_weight: float, options: dict[str, Any]) -> None:
+    """Train a student on ``copies`` copies of the treebank and on the labelled text."""
+    config = DistillationConfig(gold_share=1.0, text_weight=text_weight)
+    train = _copies(_read(work, "train"), copies)
+    values = {**read_toml(RECIPE)["parser"], **NEURAL, **options}
+    parser = _train(work, from_dict(NeuralConfig, values), Labels.read(work, train, config), copies=copies)
+    parser.save(work / f"student-{name}.arcwise", precision="int8")
+    report(f"student {name}", NeuralParser(parser.model.quantised()), work)
+
+
+def _train(work: Path, config: NeuralConfig, labels: Labels | None, *, copies: int = 1) -> NeuralParser:
+    seen = PredictedTags(_copies(_read(work, "train-tagged"), copies), _read(work, "dev-tagged"))
+    teaching: Any = labels
+    return NeuralParser.train(
+        _copies(_read(work, "train"), copies),
+        _read(work, "dev"),
+        config=config,
+        predicted_tags=seen,
+        distillation=teaching,
+        progress=Progress(),
+    )
+
+
+def report(title: str, parser: Any, work: Path) -> None:
+    """Print accuracy on dev and test: gold words, predicted tags, label subtypes cut."""
+    scores = {}
+    for part in ("dev", "test"):
+        gold, started = _read(work, part), time.monotonic()
+        parsed = parser.parse(_read(work, f"{part}-tagged"))
+        seconds = time.monotonic() - started
+        result = evaluate(gold, parsed).attachment
+        scores[part] = {"uas": result.uas, "las": result.las, "seconds": seconds}
+        for column in COLUMNS:
+            pairs = zip(gold.column(column), parsed.column(column), strict=True)
+            scores[part][column] = float(np.mean([own == right for right, own in pairs]))
+    print(title, json.dumps(scores), flush=True)
+
+
+def ensemble(work: Path, names: Sequence[str]) -> None:
+    """Print the accuracy of several teachers together: the mean of their marginals."""
+    from arcwise.neural.network_teacher import NetworkTeacher
+
+    teacher = NetworkTeacher([_teacher(work, name) for name in names])
+    for part in ("dev", "test"):
+        gold, tagged = _read(work, part), _read(work, f"{part}-tagged")
+        predictions = teacher.soft_predictions(tagged, projective=False, single_root=True, least=LEAST)
+        parsed = tagged.annotate(heads=predictions.heads, deprel=predictions.labels)
+        result = evaluate(gold, parsed).attachment
+        print("ensemble", *names, part, f"UAS {result.uas:.4f} LAS {result.las:.4f}", flush=True)
+
+
+def _teacher(work: Path, name: str) -> NeuralParser:
+    return NeuralParser.load(work / f"teacher-{name}.arcwise")
+
+
+def _copies(treebank: Treebank, count: int) -> Treebank:
+    return treebank if count == 1 else Treebank(treebank.data * count, source=treebank.source)
+
+
+def _read(work: Path, name: str) -> Treebank:
+    file = work / f"{name}.conllu"
+    return Treebank(file.read_bytes(), source=f"{TREEBANK}/{file.name}")
+
+
+def _options(settings: Sequence[str]) -> dict[str, Any]:
+    pairs = (setting.partition("=") for setting in settings)
+    return {name: json.loads(value) for name, _, value in pairs}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("step", choices=("prepare", "teacher", "label", "student", "ensemble"))
+    parser.add_argument("work", type=Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--text", type=Path)
+    parser.add_argument("--model", help="pipeline whose tokenizer and tagger are used")
+    parser.add_argument("--encoder")
+    parser.add_argument("--part", default="1/1")
+    parser.add_argument("--copies", type=int, default=1)
+    parser.add_argument("--text-weight", type=float, default=0.5)
+    parser.add_argument("--set", nargs="*", default=[], metavar="OPTION=VALUE")
+    chosen = parser.parse_args()
+    options = _options(chosen.set)
+    match chosen.step:
+        case "prepare":
+            prepare(chosen.work, chosen.text, chosen.model)
+        case "teacher":
+            teach(chosen.work, chosen.names[0], chosen.encoder, options)
+        case "label":
+            label(chosen.work, chosen.names, chosen.part)
+        case "student":
+            learn(chosen.work, chosen.names[0], chosen.copies, chosen.text_weight, options)
+        case "ensemble":
+            ensemble(chosen.work, chosen.names)
+
+
+if __name__ == "__main__":
+    main()
