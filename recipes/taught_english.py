@@ -1,15 +1,16 @@
 """The networks of the English models, taught by transformers: teachers, their labels, students.
 
-    python recipes/taught_english.py prepare WORK --text text.txt     tokenize and tag treebank and text
+    python recipes/taught_english.py prepare WORK               train tokenizer and tagger, tag the treebank
+    python recipes/taught_english.py text WORK --text text.txt  tokenize and tag the text
     python recipes/taught_english.py teacher WORK NAME [--encoder FOLDER] [--set OPTION=VALUE …]
     python recipes/taught_english.py label WORK NAME … [--part 1/4]   what these teachers say of the text
-    python recipes/taught_english.py student WORK NAME [--copies 2] [--text-weight 0.5] [--set OPTION=VALUE …]
+    python recipes/taught_english.py student WORK NAME [--copies 2] [--text-weight 0.5] [--minutes 10] [--set …]
     python recipes/taught_english.py ensemble WORK NAME …             dev and test scores of several teachers
 
 Each step writes files of its own in the folder WORK, so that steps can run at the same time:
-teachers beside each other, parts of the text, students. ``prepare`` needs ARCWISE_TREEBANKS; the others only
-WORK, and torch, best on a GPU. ``recipes/train.py NAME --parser WORK/student-NAME.arcwise`` makes the pipeline.
-docs/how-to/teach-a-parser.md describes what was done for ``en``.
+teachers beside each other, parts of the text, students. ``prepare`` needs ARCWISE_TREEBANKS; teachers and
+students need torch, best on a GPU. ``recipes/train.py English-EWT --parser WORK/student-NAME.arcwise`` makes
+the pipeline. docs/how-to/teach-a-parser.md describes what was done for ``en``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,8 @@ import numpy as np
 from arcwise.distillation import DistillationConfig, DistillationData, SoftTags, SoftTargets
 from arcwise.evaluation import evaluate
 from arcwise.learning.config import from_dict, read_toml
+from arcwise.learning.model_file import read_model, write_model
 from arcwise.learning.progress import Progress
-from arcwise.models import load
 from arcwise.models.teacher import read_text
 from arcwise.models.train_pipeline import NEURAL, read_config
 from arcwise.neural import NeuralConfig, NeuralParser
@@ -44,35 +45,34 @@ ROOT = Path(__file__).parents[1]
 TREEBANK, RECIPE = "English-EWT", ROOT / "recipes" / "English-EWT.toml"
 LEAST = 1e-4
 """Heads less probable than this are left out of the labels."""
-COLUMNS = ("upos", "xpos", "feats")
+COLUMNS = ("upos", "xpos", "feats", "lemma")
 
 
-def prepare(work: Path, text: Path, model: str | None) -> None:
-    """Write treebank and text as the tagger of ``en`` tags them: jackknifed where it has learned the words.
-
-    ``model``: a pipeline whose tokenizer and tagger are used; by default they are trained by the recipe.
-    """
+def prepare(work: Path) -> None:
+    """Train tokenizer and tagger; write the treebank with gold tags and, jackknifed, with the tagger's."""
     folder = Path(os.environ["ARCWISE_TREEBANKS"]) / TREEBANK
-    gold = {part: Treebank(read_bytes(folder / f"{part}.conllu.xz")) for part in ("train", "dev", "test")}
-    config, _ = read_config(RECIPE, kind=None, jackknife=None, seed=None)
-    if model is None:
-        tokenizer = Tokenizer.train(gold["train"], config=config.tokenizer, seed=config.seed)
-        tagger = Tagger.train(gold["train"], config=config.tagger, seed=config.seed)
-    else:
-        pipeline: Any = load(model)
-        tokenizer, tagger = pipeline.tokenizer, pipeline.tagger
     work.mkdir(parents=True, exist_ok=True)
-    for part, treebank in gold.items():
-        (work / f"{part}.conllu").write_bytes(treebank.data)
-    tagged = {part: tagger.tag(gold[part], threads=2) for part in ("dev", "test")}
+    gold = {part: Treebank(read_bytes(folder / f"{part}.conllu.xz")) for part in ("train", "dev", "test")}
+    config, _ = read_config(RECIPE, kind="neural", jackknife=None, seed=None)
+    tokenizer = Tokenizer.train(gold["train"], config=config.tokenizer, seed=config.seed)
+    tagger = Tagger.train(gold["train"], config=config.tagger, seed=config.seed)
+    tagged = {part: tagger.tag(gold[part]) for part in ("dev", "test")}
     tagged["train"] = jackknife_tags(
         gold["train"], folds=config.jackknife, config=config.tagger, seed=config.seed
     )
-    for part, treebank in tagged.items():
-        (work / f"{part}-tagged.conllu").write_bytes(treebank.data)
-    pieces = read_text(text, tokenizer, tagger, keep=False, threads=2)
+    for part, treebank in gold.items():
+        (work / f"{part}.conllu").write_bytes(treebank.data)
+        (work / f"{part}-tagged.conllu").write_bytes(tagged[part].data)
+    write_model(work / "tokenizer.arcwise", tokenizer.pack())
+    write_model(work / "tagger.arcwise", tagger.pack())
+
+
+def prepare_text(work: Path, text: Path) -> None:
+    """Write the text as the tokenizer cuts it and the tagger tags it."""
+    tokenizer = Tokenizer.unpack(read_model(work / "tokenizer.arcwise"))
+    tagger = Tagger.unpack(read_model(work / "tagger.arcwise"))
     with (work / "text.conllu").open("wb") as stream:
-        for piece in pieces:
+        for piece in read_text(text, tokenizer, tagger, keep=False, threads=os.cpu_count() or 1):
             stream.write(piece.data)
 
 
@@ -125,6 +125,23 @@ class Labels:
         """The labels, whatever the student asks for: they are of non-projective trees with one root."""
         return self.data
 
+    def text_sample(self, step: int) -> Labels:
+        """The same with every ``step``-th sentence of the text."""
+        data = self.data
+        starts = data.treebank.sentence_words.astype(np.int64)
+        gold = data.gold_sentences
+        chosen = np.concatenate([np.arange(gold), np.arange(gold, len(data.treebank), step)])
+        words = np.concatenate([np.arange(starts[at], starts[at + 1]) for at in chosen])
+        text_words = words[words >= starts[gold]] - starts[gold]
+        assert data.text_tags is not None
+        sample = replace(
+            data,
+            treebank=Treebank.from_sentences([data.treebank[at] for at in chosen.tolist()]),
+            soft_targets=data.soft_targets.select_words(words),
+            text_tags=data.text_tags.select_words(text_words),
+        )
+        return Labels(sample)
+
     @classmethod
     def read(cls, work: Path, train: Treebank, config: DistillationConfig) -> Labels:
         """The labels of all parts of the text."""
@@ -156,22 +173,39 @@ class Labels:
         return cls(data)
 
 
-def learn(work: Path, name: str, copies: int, text_weight: float, options: dict[str, Any]) -> None:
-    """Train a student on ``copies`` copies of the treebank and on the labelled text."""
-    config = DistillationConfig(gold_share=1.0, text_weight=text_weight)
-    train = _copies(_read(work, "train"), copies)
-    values = {**read_toml(RECIPE)["parser"], **NEURAL, **options}
-    parser = _train(work, from_dict(NeuralConfig, values), Labels.read(work, train, config), copies=copies)
+def learn(
+    work: Path, name: str, *, copies: int, text_weight: float, minutes: float | None, options: dict[str, Any]
+) -> None:
+    """Train a student on ``copies`` copies of the treebank and on the labelled text.
+
+    ``minutes``: as many epochs as fit, by the time of one over a tenth of the text; by default ``options``
+    say how many.
+    """
+    values = {**NEURAL, "learns": COLUMNS, **read_toml(RECIPE)["parser"], **options}
+    train, config = _copies(_read(work, "train"), copies), DistillationConfig(1.0, text_weight)
+    labels = Labels.read(work, train, config)
+    if minutes is not None:
+        sample = labels.text_sample(10)
+        started = time.monotonic()
+        _train(work, from_dict(NeuralConfig, values | {"epochs": 1}), sample, copies=copies, dev=False)
+        seconds = time.monotonic() - started
+        share = sample.data.treebank.word_count / labels.data.treebank.word_count
+        values["epochs"] = max(1, int(60 * minutes * share / seconds))
+        print(f"{name}: {seconds:.0f} s for {share:.2f} epochs, so {values['epochs']} epochs", flush=True)
+    parser = _train(work, from_dict(NeuralConfig, values), labels, copies=copies)
     parser.save(work / f"student-{name}.arcwise", precision="int8")
     report(f"student {name}", NeuralParser(parser.model.quantised()), work)
 
 
-def _train(work: Path, config: NeuralConfig, labels: Labels | None, *, copies: int = 1) -> NeuralParser:
-    seen = PredictedTags(_copies(_read(work, "train-tagged"), copies), _read(work, "dev-tagged"))
+def _train(
+    work: Path, config: NeuralConfig, labels: Labels | None, *, copies: int = 1, dev: bool = True
+) -> NeuralParser:
+    tagged_dev = _read(work, "dev-tagged") if dev else None
+    seen = PredictedTags(_copies(_read(work, "train-tagged"), copies), tagged_dev)
     teaching: Any = labels
     return NeuralParser.train(
         _copies(_read(work, "train"), copies),
-        _read(work, "dev"),
+        _read(work, "dev") if dev else None,
         config=config,
         predicted_tags=seen,
         distillation=teaching,
@@ -229,27 +263,36 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("step", choices=("prepare", "teacher", "label", "student", "ensemble"))
+    parser.add_argument("step", choices=("prepare", "text", "teacher", "label", "student", "ensemble"))
     parser.add_argument("work", type=Path)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--text", type=Path)
-    parser.add_argument("--model", help="pipeline whose tokenizer and tagger are used")
     parser.add_argument("--encoder")
     parser.add_argument("--part", default="1/1")
     parser.add_argument("--copies", type=int, default=1)
     parser.add_argument("--text-weight", type=float, default=0.5)
+    parser.add_argument("--minutes", type=float, help="train for about this long")
     parser.add_argument("--set", nargs="*", default=[], metavar="OPTION=VALUE")
     chosen = parser.parse_args()
     options = _options(chosen.set)
     match chosen.step:
         case "prepare":
-            prepare(chosen.work, chosen.text, chosen.model)
+            prepare(chosen.work)
+        case "text":
+            prepare_text(chosen.work, chosen.text)
         case "teacher":
             teach(chosen.work, chosen.names[0], chosen.encoder, options)
         case "label":
             label(chosen.work, chosen.names, chosen.part)
         case "student":
-            learn(chosen.work, chosen.names[0], chosen.copies, chosen.text_weight, options)
+            learn(
+                chosen.work,
+                chosen.names[0],
+                copies=chosen.copies,
+                text_weight=chosen.text_weight,
+                minutes=chosen.minutes,
+                options=options,
+            )
         case "ensemble":
             ensemble(chosen.work, chosen.names)
 
