@@ -4,7 +4,7 @@
     python recipes/taught_english.py text WORK --text text.txt  tokenize and tag the text
     python recipes/taught_english.py teacher WORK NAME [--encoder FOLDER] [--set OPTION=VALUE …]
     python recipes/taught_english.py label WORK NAME … [--part 1/4]   what these teachers say of the text
-    python recipes/taught_english.py student WORK NAME [--copies 2] [--text-weight 0.5] [--minutes 10] [--set …]
+    python recipes/taught_english.py student WORK NAME [--copies 2] [--text-weight 0.5] [--minutes 10] …
     python recipes/taught_english.py ensemble WORK NAME …             dev and test scores of several teachers
 
 Each step writes files of its own in the folder WORK, so that steps can run at the same time:

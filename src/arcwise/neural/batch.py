@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,8 @@ class Batch:
 
     ``positions``: index of each of the N rows in the data; ``counts``: rows per position, on the CPU;
     ``sentence``: sentence of each row, 0..B-1; ``places``: flat index of each row in the padded (B, T)
-    matrix; ``lengths``: words per sentence; ``sentences``: their numbers in the data, on the CPU.
+    matrix; ``lengths``: words per sentence; ``sentences``: their numbers in the data, on the CPU;
+    ``positions_on_cpu`` and ``sentence_on_cpu``: the same as ``positions`` and ``sentence``.
     """
 
     positions: Tensor
@@ -25,6 +27,8 @@ class Batch:
     places: Tensor
     lengths: Tensor
     sentences: npt.NDArray[np.int64]
+    positions_on_cpu: npt.NDArray[np.int64]
+    sentence_on_cpu: npt.NDArray[np.int64]
 
     @property
     def size(self) -> int:
@@ -55,14 +59,16 @@ class Batch:
         position, sentence = np.nonzero(inside)
         flat = np.stack([starts[chosen][sentence] + position, sentence, sentence * width + position])
         # One array, so that a GPU needs a single transfer; counts stay on the CPU for PackedSequence.
-        moved = torch.from_numpy(flat).to(device, non_blocking=True)
+        moved = to_device(flat, device)
         return cls(
             moved[0],
             torch.from_numpy(inside.sum(1)),
             moved[1],
             moved[2],
-            torch.from_numpy(batch_lengths.astype(np.int32)).to(device, non_blocking=True),
+            to_device(batch_lengths.astype(np.int32), device),
             chosen,
+            flat[0],
+            sentence,
         )
 
     def padded(self, rows: Tensor) -> Tensor:
@@ -86,3 +92,11 @@ def apply_dropout(rows: Tensor, batch: Batch, drops: Dropout | None) -> Tensor:
     kept = 1 - drops.vectors
     mask = torch.rand(batch.size, rows.shape[-1], device=rows.device) < kept
     return rows * (mask.to(rows.dtype) / kept)[batch.sentence]
+
+
+def to_device(array: npt.NDArray[Any], device: str | torch.device) -> Tensor:
+    """Move an array to a device; a GPU gets it in the background, from pinned memory."""
+    tensor = torch.from_numpy(array)
+    if torch.device(device).type == "cuda":
+        tensor = tensor.pin_memory()
+    return tensor.to(device, non_blocking=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,9 @@ _MAX_SCORES = 40_000_000
 
 class RowEncoder(Protocol):
     """Encodes words as rows: ``Inputs`` (rows of embedding tables) or ``WordPieces`` (piece IDs)."""
+
+    rows_on_cpu: ClassVar[bool]
+    """Whether the network reads the rows on the CPU, where it arranges them."""
 
     def rows(self, treebank: Treebank) -> Codes:
         """Return the rows, shape (words, ·)."""
@@ -79,7 +83,7 @@ class Data:
             return torch.from_numpy(out).to(device)
 
         return cls(
-            torch.from_numpy(rows).to(device),
+            torch.from_numpy(rows).to("cpu" if inputs.rows_on_cpu else device),
             with_roots(heads),
             with_roots(labels),
             tuple(with_roots(codes) for codes in tags),
@@ -98,11 +102,34 @@ class Data:
     @property
     def device(self) -> torch.device:
         """Device of the tensors."""
-        return self.rows.device
+        return self.heads.device
 
     def batch(self, sentences: Ints) -> Batch:
         """Pack some sentences into a batch."""
         return Batch.of(sentences, self.starts, self.lengths, self.device)
+
+    @cached_property
+    def joint_tags(self) -> Tensor:
+        """The tags of all positions, (P, tags)."""
+        return torch.stack(self.tags, 1)
+
+    @cached_property
+    def joint_soft_tags(self) -> tuple[Tensor, Tensor, Tensor] | None:
+        """The teacher's tags in a row: values (P, K), weights (P, K) and the tag of each column, (K,)."""
+        if not self.soft_tags:
+            return None
+        widths = torch.tensor([codes.shape[1] for codes, _ in self.soft_tags])
+        return (
+            torch.cat([codes for codes, _ in self.soft_tags], 1),
+            torch.cat([weights for _, weights in self.soft_tags], 1),
+            torch.arange(len(widths)).repeat_interleave(widths).to(self.device),
+        )
+
+    def rows_of(self, batch: Batch) -> Tensor:
+        """The rows of the batch's positions, (N, ·)."""
+        if self.rows.is_cuda:
+            return self.rows[batch.positions]
+        return self.rows[torch.from_numpy(batch.positions_on_cpu)]
 
     def batches(self, words: int, order: Ints | None = None, *, states: int = 1) -> Iterator[Ints]:
         """Group sentences of similar length into batches of about ``words`` words.

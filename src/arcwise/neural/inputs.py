@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,7 @@ def is_affix(atom: str) -> bool:
 class Inputs:
     """Features of a network and their vocabularies."""
 
+    rows_on_cpu: ClassVar[bool] = False
     atoms: tuple[str, ...]
     vocabularies: tuple[native.Vocabulary, ...]
 

@@ -31,6 +31,33 @@ class Hidden:
     label_dependents: Tensor | None
 
 
+class TagValues(nn.Module):
+    """The values of all tags in a row, as index tensors that move with the network."""
+
+    tag: Tensor
+    """Of each value its tag, (values,)."""
+    value: Tensor
+    """Of each value its number among those of its tag, (values,)."""
+    of_tag: Tensor
+    """Whether a value belongs to a tag, as 0 or 1, (values, tags)."""
+    columns: Tensor
+    """The values of each tag, (tags, most values), the last of them repeated."""
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        super().__init__()
+        counts, most = torch.tensor(sizes, dtype=torch.int64), torch.arange(max(sizes, default=0))
+        first = counts.cumsum(0) - counts
+        tag = torch.arange(len(sizes)).repeat_interleave(counts)
+        buffers = {
+            "tag": tag,
+            "value": torch.arange(len(tag)) - first[tag],
+            "of_tag": (tag[:, None] == torch.arange(len(sizes))).float(),
+            "columns": first[:, None] + torch.minimum(most, counts[:, None] - 1),
+        }
+        for name, buffer in buffers.items():
+            self.register_buffer(name, buffer, persistent=False)
+
+
 class Encoder(Protocol):
     """A module that encodes positions."""
 
@@ -75,6 +102,7 @@ class Network(nn.Module):
             self.label_dependent = nn.Parameter(torch.zeros(S, R))
             self.label_bias = nn.Parameter(torch.zeros(S))
         self.tags = nn.ModuleList(nn.Linear(shape.width, values) for values in shape.tags)
+        self.tag_values = TagValues(shape.tags)
         self._start()
 
     def _start(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from arcwise.errors import InputError
 from arcwise.optional import require
 from arcwise.treebanks import Coded, Treebank
 
+Ints = npt.NDArray[np.int64]
 MAX_PIECES = 64
 """Pieces of a word that are used; the rest are cut off."""
 NO_PIECE = -1
@@ -30,6 +31,7 @@ class WordPieces:
     ``window``: maximum input length of the transformer in pieces, special ones included.
     """
 
+    rows_on_cpu: ClassVar[bool] = True
     tokenizer: str
     window: int
 
@@ -123,6 +125,80 @@ def windows(counts: Sequence[int], room: int) -> list[Window]:
     spans.append((first, len(counts)))
     middles = [0, *((after + before) // 2 for (_, before), (after, _) in pairwise(spans)), len(counts)]
     return [Window(*span, *owned) for span, owned in zip(spans, pairwise(middles), strict=True)]
+
+
+@dataclass(frozen=True)
+class PieceLayout:
+    """The pieces of a batch as the input of a transformer, and where the pieces of each row are in it."""
+
+    width: int
+    """Pieces of the longest window, rounded up."""
+    arrays: tuple[Ints, Ints, Ints, Ints, Ints, Ints]
+    """``pieces`` (windows, width), flat; ``lengths``, the pieces of each window; ``counts``, those of each
+    row; ``starts``, where those of a row start in ``order``; ``order``, flat places in ``pieces``, by row;
+    ``row_of_place``, the row of each place, or the number of rows if no row takes its vector from there.
+    """
+
+    @classmethod
+    def of(
+        cls, rows: npt.NDArray[Any], sentence: Ints, tokenizer: WordPieces, padding: int, step: int = 1
+    ) -> PieceLayout:
+        """Lay out the pieces ``rows`` (N, ·), padded with -1, of rows that belong to ``sentence``.
+
+        ``step``: the width is a multiple of it.
+        """
+        before, after = (np.array(special, np.int64) for special in tokenizer.special)
+        counts = (rows >= 0).sum(1)
+        by_sentence = np.argsort(
+            sentence, kind="stable"
+        )  # stable: keeps the positions of a sentence in order
+        sorted_rows, sorted_counts = rows[by_sentence], counts[by_sentence]
+        flat = sorted_rows[sorted_rows >= 0]
+        ends = np.concatenate([[0], np.cumsum(sorted_counts)])
+        # Of each window: its words and those that take their vectors from it, in the order by sentence.
+        spans = _window_spans(sentence[by_sentence], sorted_counts, ends, tokenizer.room)
+        first_piece, sizes = ends[spans[:, 0]], ends[spans[:, 1]] - ends[spans[:, 0]]
+        lengths = sizes + len(before) + len(after)
+        width = -(-max(int(lengths.max(initial=0)), 1) // step) * step
+        pieces = np.full((len(spans), width), padding, np.int64)
+        pieces[:, : len(before)] = before
+        window, place = _ranges(sizes)
+        pieces[window, len(before) + place] = flat[first_piece[window] + place]
+        window_of_end, place_of_end = np.divmod(np.arange(len(spans) * len(after)), max(len(after), 1))
+        pieces[window_of_end, len(before) + sizes[window_of_end] + place_of_end] = after[place_of_end]
+        window_of_word = np.repeat(np.arange(len(spans)), spans[:, 3] - spans[:, 2])
+        first_place = np.empty(len(rows), np.int64)
+        first_place[by_sentence] = (
+            window_of_word * width + len(before) + ends[:-1] - first_piece[window_of_word]
+        )
+        row, number = _ranges(counts)
+        order = first_place[row] + number
+        row_of_place = np.full(pieces.size, len(rows), np.int64)
+        row_of_place[order] = row
+        # A window without any piece would attend to nothing, which is not a number.
+        lengths = np.maximum(lengths, 1)
+        return cls(width, (pieces.ravel(), lengths, counts, np.cumsum(counts) - counts, order, row_of_place))
+
+
+def _ranges(sizes: Ints) -> tuple[Ints, Ints]:
+    """Number the members of groups of these sizes: the group of each, and its place in the group."""
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    return group, np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+
+def _window_spans(sentence: Ints, counts: Ints, ends: Ints, room: int) -> Ints:
+    """The windows of sorted sentences, (windows, 4), as ``Window`` but counted over all words."""
+    borders = np.flatnonzero(np.diff(sentence)) + 1
+    first, last = np.concatenate([[0], borders]), np.concatenate([borders, [len(sentence)]])
+    spans = np.stack([first, last, first, last], 1)
+    is_long = ends[last] - ends[first] > room
+    if not is_long.any():
+        return spans
+    parts = [
+        start + np.array(windows(counts[start:end].tolist(), room)) if long else span[None]
+        for start, end, long, span in zip(first, last, is_long, spans, strict=True)
+    ]
+    return np.concatenate(parts)
 
 
 def _with_spaces(tokenizer: dict[str, Any]) -> dict[str, Any]:

@@ -88,7 +88,7 @@ class NetworkTrainer:
 
     def _learn(self, sentences: npt.NDArray[np.int64], config: NeuralConfig) -> Tensor:
         batch = self._data.batch(sentences)
-        hidden = self.network.hidden(self._data.rows[batch.positions], batch, self._drops)
+        hidden = self.network.hidden(self._data.rows_of(batch), batch, self._drops)
         of_trees = sentence_losses(self.network, hidden, self._data, batch, config)
         # A partial annotation that no tree of the class satisfies has an infinite loss: skip the sentence.
         loss = torch.where(of_trees.isfinite(), of_trees, 0.0).sum()
@@ -146,7 +146,7 @@ class NetworkTrainer:
         states = 1 if minimum_risk else max(self.average.shape.states, 1)
         for sentences in data.batches(_PARSED_WORDS, states=states):
             batch = data.batch(sentences)
-            hidden = self.average.hidden(data.rows[batch.positions], batch)
+            hidden = self.average.hidden(data.rows_of(batch), batch)
             arcs = self.average.arcs(hidden)
             if states > 1:  # the score of an arc in the best tree includes that of its best label
                 arcs = arcs + self.average.by_label(self.average.all_label_scores(hidden)).amax(-1)

@@ -7,22 +7,30 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import embedding_bag
 
 from arcwise.errors import ModelError, OptionError
-from arcwise.neural.batch import Batch, Dropout, apply_dropout
-from arcwise.neural.pieces import WordPieces, windows
+from arcwise.neural.batch import Batch, Dropout, apply_dropout, to_device
+from arcwise.neural.pieces import PieceLayout
 from arcwise.neural.pretrained import first_line
 from arcwise.neural.shape import TRANSFORMER
 from arcwise.neural.transformer import Transformer
 
 _START = "transformer."
+_FULL_ATTENTION = ("bert", "camembert", "electra", "roberta", "xlm-roberta")
+"""Types of transformers in which every piece attends to all pieces of its window."""
+_FUSED_PIECES = 64
+"""Up to this width fused attention has a deterministic gradient: its kernel reads a window at once."""
 _DEFAULT_WINDOW = 512
 """Window in pieces for a transformer whose configuration states no limit."""
 
@@ -76,64 +84,58 @@ class TransformerEncoder(nn.Module):
         """
         piece_rows = rows.cpu().numpy().copy()
         piece_rows[: batch.size] = -1  # the first positions are the roots
-        plan = _PiecePlan(piece_rows, batch.places.cpu().numpy() // batch.width, self._pieces, self._padding)
-        device = rows.device
-        pieces = torch.from_numpy(plan.pieces).to(device)
-        output = self.model(
-            input_ids=pieces,
-            attention_mask=torch.from_numpy(plan.mask).to(device),
-            output_hidden_states=self._layers > 1,
-        )
+        device = self.root.device
+        # Fused attention on a GPU needs a width that is a multiple of 16, or pads the mask in every layer.
+        step = 16 if device.type == "cuda" else 1
+        layout = PieceLayout.of(piece_rows, batch.sentence_on_cpu, self._pieces, self._padding, step)
+        joined = to_device(np.concatenate(layout.arrays), device)
+        pieces, lengths, counts, starts, order, word_of_place = joined.split([*map(len, layout.arrays)])
+        output = self._run(pieces.view(-1, layout.width), lengths)
         states: Tensor = output.last_hidden_state
         if self._layers > 1:
             states = torch.stack(output.hidden_states[-self._layers :]).mean(0)
-        states = states.flatten(0, 1)
-        # One index_add per piece number, so that each call adds to a row at most once: with duplicate
-        # indices the order of summation, and so the result, would vary from run to run on a GPU.
-        vectors = states.new_zeros(len(rows), states.shape[1])
-        for number in range(int(plan.counts.max(initial=0))):
-            words = np.flatnonzero(plan.counts > number)
-            places = torch.from_numpy(plan.starts[words] + number).to(device)
-            vectors = vectors.index_add(0, torch.from_numpy(words).to(device), states[places])
-        counts = torch.from_numpy(plan.counts).to(device)[:, None]
+        vectors = _WordSums.apply(states.flatten(0, 1), order, starts, word_of_place)
+        counts = counts[:, None]
         # The clamp avoids 0 / 0, whose NaN would reach the gradient even where torch.where drops it.
         vectors = torch.where(counts > 0, vectors / counts.clamp(min=1), self.nothing)
         is_root = torch.arange(len(rows), device=device)[:, None] < batch.size
         return apply_dropout(torch.where(is_root, self.root, vectors), batch, drops)
 
+    def _run(self, pieces: Tensor, lengths: Tensor) -> Any:
+        """Run the transformer on windows of pieces, (windows, width), of these lengths."""
+        mask = torch.arange(pieces.shape[1], device=pieces.device) < lengths[:, None]
+        if self.model.config.model_type in _FULL_ATTENTION:
+            # A mask that is complete already: given one of two dimensions, transformers asks the GPU whether
+            # it hides anything, and waits for the answer.
+            weights = self.root.new_zeros(mask.shape).masked_fill(~mask, torch.finfo(self.root.dtype).min)
+            mask = weights[:, None, None].expand(-1, 1, pieces.shape[1], -1)
+        else:
+            mask = mask.long()
+        # The gradient of fused attention over many pieces is not deterministic on a GPU.
+        exact = self.training and pieces.is_cuda and pieces.shape[1] > _FUSED_PIECES
+        with sdpa_kernel(SDPBackend.MATH) if exact else nullcontext():
+            return self.model(input_ids=pieces, attention_mask=mask, output_hidden_states=self._layers > 1)
 
-class _PiecePlan:
-    """Layout of a batch's pieces: ``pieces`` and ``mask``, both (windows, longest window).
 
-    ``starts`` holds, for each row, the flat index of its first piece in ``pieces``, ``counts`` its number
-    of pieces.
+class _WordSums(Function):
+    """Sums over the pieces of each word.
+
+    ``order``: the places of the words' pieces, word by word, those of a word from ``starts`` on.
+    ``word_of_place``: the word of each place, or the number of words for none. Both directions gather, so
+    that the result does not depend on the order in which the threads of a GPU finish.
     """
 
-    def __init__(
-        self, rows: npt.NDArray[Any], sentence: npt.NDArray[Any], tokenizer: WordPieces, padding: int
-    ) -> None:
-        before, after = tokenizer.special
-        self.counts = (rows >= 0).sum(1)
-        order = np.argsort(sentence, kind="stable")  # stable: keeps the positions of a sentence in order
-        piece_windows: list[npt.NDArray[np.int64]] = []
-        starts = np.zeros(len(rows), np.int64)
-        of_window = np.zeros(len(rows), np.int64)
-        for members in np.split(order, np.flatnonzero(np.diff(sentence[order])) + 1):
-            counts = self.counts[members]
-            ends = np.concatenate([[0], np.cumsum(counts)])
-            flat = rows[members][rows[members] >= 0]
-            for window in windows(counts.tolist(), tokenizer.room):
-                words = members[window.own_first : window.own_last]
-                starts[words] = len(before) + ends[window.own_first : window.own_last] - ends[window.first]
-                of_window[words] = len(piece_windows)
-                inside = flat[ends[window.first] : ends[window.last]]
-                piece_windows.append(np.concatenate([before, inside, after]).astype(np.int64))
-        lengths = np.array([len(pieces) for pieces in piece_windows])
-        inside = np.arange(max(int(lengths.max(initial=0)), 1)) < lengths[:, None]
-        self.pieces = np.full(inside.shape, padding, np.int64)
-        self.pieces[inside] = np.concatenate(piece_windows)
-        self.mask = inside.astype(np.int64)
-        self.starts = starts + of_window * inside.shape[1]
+    @staticmethod
+    def forward(ctx: Any, states: Tensor, order: Tensor, starts: Tensor, word_of_place: Tensor) -> Tensor:
+        ctx.save_for_backward(word_of_place)
+        return embedding_bag(order, states, starts, mode="sum")
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        (word_of_place,) = ctx.saved_tensors
+        padded = torch.cat([gradient, gradient.new_zeros(1, gradient.shape[1])])
+        return padded.index_select(0, word_of_place), None, None, None
 
 
 def make_transformer(config: Mapping[str, Any]) -> Any:
@@ -147,7 +149,6 @@ def make_transformer(config: Mapping[str, Any]) -> Any:
         try:
             model = AutoModel.from_config(
                 AutoConfig.for_model(model_type, **settings),
-                attn_implementation="eager",
                 trust_remote_code=False,
             )
         except Exception as error:  # the library raises many types for a bad configuration
@@ -171,7 +172,6 @@ def read_transformer(folder: str) -> Any:
                 local_files_only=True,
                 use_safetensors=True,
                 trust_remote_code=False,
-                attn_implementation="eager",
                 output_loading_info=True,
                 ignore_mismatched_sizes=True,  # reported below, in one line
             )

@@ -108,7 +108,7 @@ class TransformerScorer:
         values: list[Any] = [None] * len(data.lengths)
         temperatures = self._model.temperatures
         for sentences, batch in self._batches(data, threads):
-            hidden = network.hidden(data.rows[batch.positions], batch)
+            hidden = network.hidden(data.rows_of(batch), batch)
             scores = network.arcs(hidden)[..., None] / temperatures.heads
             if self.labels:
                 scores = scores + self._label_scores(network, hidden)
@@ -172,7 +172,7 @@ class TransformerScorer:
         codes = torch.zeros(len(network.tags), len(data.heads), dtype=torch.int32, device=data.device)
         probabilities = torch.zeros(codes.shape, device=data.device)
         for _, batch in self._batches(data, threads):
-            states = network.encoded(data.rows[batch.positions], batch, None)
+            states = network.encoded(data.rows_of(batch), batch, None)
             for place, tag in enumerate(network.tags):
                 best = tag(states).softmax(-1).max(-1)
                 codes[place, batch.positions] = best.indices.to(torch.int32)

@@ -3,13 +3,15 @@ slow twin of the network."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from arcwise.neural.objectives import tag_losses
+from arcwise.neural.network import Network
+from arcwise.neural.objectives import joint_tag_loss, tag_losses
 from neural.training.tiny import SENTENCES, WHOLE, Tiny, gradient, sentences
 from reference.enumerate_trees import TREE_CLASSES, all_trees
 
@@ -202,3 +204,42 @@ def test_tag_losses_are_cross_entropies() -> None:
             word += 1
     assert (codes < 0).any()  # one has a tag that the network does not know
     assert float(found.detach()) == pytest.approx(total, abs=1e-8)
+
+
+def test_soft_tag_losses_are_weighted_cross_entropies() -> None:
+    tiny = Tiny.of(sentences("whole", "one word"), learns=("upos",))
+    positions = len(tiny.data.heads)
+    codes = torch.tensor([[0, 2]] * positions, dtype=torch.int32)
+    weights = torch.tensor([[0.25, 0.5]] * positions, dtype=torch.float16)
+    codes[0, 1], weights[0, 1] = -1, 0
+    batch = tiny.data.batch(tiny.everything)
+    hidden = tiny.network.hidden(tiny.data.rows[batch.positions], batch)
+    data = replace(tiny.data, soft_tags=((codes, weights),))
+    (loss,), (gold,) = (tag_losses(tiny.network, hidden, each, batch) for each in (data, tiny.data))
+    log_shares = tiny.network.tag_scores(hidden)[0].log_softmax(-1)
+    expected = -(0.25 * log_shares[:, 0] + 0.5 * log_shares[:, 2]).sum()
+    expected = expected + 0.5 * log_shares[(batch.positions == 0).nonzero().item(), 2]
+    torch.testing.assert_close(loss - gold, expected)
+
+
+@pytest.mark.parametrize("taught", [False, True])
+def test_the_joint_tag_loss_is_the_sum_of_those_of_the_tags(taught: bool) -> None:
+    tiny = Tiny.of(sentences("whole", "one word", "crossing"), learns=("upos",))
+    (upos,) = tiny.data.tags
+    data = replace(tiny.data, tags=(upos, upos % 3 - 1))
+    if taught:
+        values = torch.Generator().manual_seed(1)
+        codes = [torch.randint(-1, 2, (len(upos), k), generator=values) for k in (3, 1)]
+        soft = [(c, torch.rand(c.shape, generator=values).double() * (c >= 0)) for c in codes]
+        data = replace(data, soft_tags=tuple(soft))
+    network = Network(replace(tiny.network.shape, tags=(*tiny.network.shape.tags, 2))).double()
+    torch.nn.init.normal_(network.tags[0].weight, std=30)  # probabilities close to 0 and 1
+    batch = data.batch(tiny.everything)
+    hidden = network.hidden(data.rows[batch.positions], batch)
+    wanted = torch.stack(tag_losses(network, hidden, data, batch)).sum()
+    joint = joint_tag_loss(network, hidden, data, batch)
+    torch.testing.assert_close(joint, wanted)
+    parameters = [hidden.states, *network.tags.parameters()]
+    slopes = [torch.autograd.grad(loss, parameters, retain_graph=True) for loss in (joint, wanted)]
+    for slope, wanted_slope in zip(*slopes, strict=True):
+        torch.testing.assert_close(slope, wanted_slope)
