@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +35,7 @@ class TensorTargets:
         self,
         sentences: Ints,
         arcs: Tensor,
-        labels: Tensor | None,
+        label_scores: Callable[[Tensor, Tensor, Tensor], Tensor] | None,
         lengths: Tensor,
         *,
         projective: bool,
@@ -41,34 +43,42 @@ class TensorTargets:
     ) -> Tensor:
         """(B,): the cross-entropy log Z - Σ P(arc) · score - Σ P(arc, label) · log P(label | arc).
 
-        ``arcs`` are the student's arc scores (B, n+1, n+1), ``labels`` its log P(label | arc) (B, n+1, n+1,
-        L).
+        ``arcs`` are the student's arc scores (B, n+1, n+1). ``label_scores`` returns its log P(label | arc),
+        (A, L), of the A arcs with these sentences, heads and dependents.
         """
         trees = TreeCRF(arcs, lengths, projective=projective, single_root=single_root)
-        b, h, m, label, probability = self._entries(sentences, arcs.device)
-        scores = arcs[b, h, m]
-        if labels is not None:
-            scores = scores + labels[b, h, m, label]
-        expected = scores.new_zeros(len(sentences)).index_add(0, b, probability.to(scores.dtype) * scores)
-        return trees.log_partition - expected
+        places, number, label, probability = self._entries(sentences, arcs.device)
+        probability = probability.to(arcs.dtype)
+        # Each arc has a place of its own in a dense tensor: a GPU need not add up at duplicate indices, which
+        # is slow where it has to be deterministic.
+        of_arc = torch.zeros(len(places[0]), dtype=arcs.dtype, device=arcs.device)
+        of_arc = of_arc.index_add(0, number, probability)
+        expected = arcs.new_zeros(arcs.shape).index_put(places, of_arc) * arcs
+        if label_scores is not None:
+            scores = label_scores(*places)
+            of_label = torch.zeros_like(scores).index_put((number, label), probability)
+            expected = expected + torch.zeros_like(arcs).index_put(places, (of_label * scores).sum(1))
+        return trees.log_partition - expected.sum((1, 2))
 
     def _entries(
         self, sentences: Ints, device: torch.device
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-        """Of each arc: its sentence in the batch, head, dependent, label and probability."""
+    ) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor, Tensor, Tensor]:
+        """Sentence in the batch, head and dependent of each arc; arc, label and probability of each entry."""
         lengths = self.starts[sentences + 1] - self.starts[sentences]
         of_word = np.repeat(np.arange(len(sentences)), lengths)
         place = np.arange(len(of_word)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         words = self.starts[sentences][of_word] + place
-        counts = np.diff(self.targets.starts)[words]
-        arcs = self.targets.select_words(words)
-        columns = np.stack(
-            [
-                np.repeat(of_word, counts),
-                arcs.heads,
-                np.repeat(place + 1, counts),
-                np.maximum(arcs.labels, 0),
-            ]
-        )
-        b, h, m, label = torch.from_numpy(columns.astype(np.int64)).to(device)
-        return b, h, m, label, torch.from_numpy(arcs.probabilities).to(device)
+        entries = self.targets.select_words(words)
+        word = entries.words
+        # Entries are sorted by word and head.
+        is_first = (np.diff(word, prepend=-1) != 0) | (np.diff(entries.heads, prepend=-1) != 0)
+        arcs = np.stack([of_word[word], entries.heads, place[word] + 1])[:, is_first]
+        columns = np.stack([np.cumsum(is_first) - 1, np.maximum(entries.labels, 0)])
+        b, h, m = _moved(arcs.astype(np.int64), device)
+        number, label = _moved(columns.astype(np.int64), device)
+        return (b, h, m), number, label, _moved(entries.probabilities, device)
+
+
+def _moved(array: npt.NDArray[Any], device: torch.device) -> Tensor:
+    tensor = torch.from_numpy(array)
+    return (tensor.pin_memory() if device.type == "cuda" else tensor).to(device, non_blocking=True)

@@ -79,6 +79,18 @@ class Scores:
         """
         return Scores(native.ScoreBatch.mean([self.batch], heads, labels), self.labels)
 
+    def without_labels(self) -> Scores:
+        """Return the unlabelled scores with the same distribution over heads: labels are summed out.
+
+        >>> Scores.dense([np.zeros((4, 2, 2))], labels=tuple("abcd")).without_labels().dense_arrays()[0][0, 1]
+        1.386...
+        """
+        arrays = [
+            matrix if not self.labels else np.logaddexp.reduce(matrix, axis=0)
+            for matrix in self.dense_arrays()
+        ]
+        return Scores.of_checked(arrays, ())
+
     def __len__(self) -> int:
         """The number of sentences."""
         return len(self.batch)

@@ -20,10 +20,14 @@ from arcwise.parsing.calibration import (
     temperatures_text,
 )
 from arcwise.parsing.parser import ParseOptions
-from arcwise.parsing.scored import Temperatures
+from arcwise.parsing.parses import Parses, parses_from_native
+from arcwise.parsing.scored import Temperatures, decode_settings
+from arcwise.parsing.scorer import decode_scores
 from arcwise.treebanks import Treebank
 
 CALIBRATION_SENTENCES = 1000
+_SCORED_SENTENCES = 512
+"""Sentences whose scores are in memory at a time."""
 _DECODERS = ("mbr", "map")
 
 
@@ -34,7 +38,7 @@ def select_tag_columns(
     if not model.tags.names:
         return ()
     parser = NeuralParser(replace(model, writes=model.tags.columns))
-    predicted = parser.parse(seen, threads=threads)
+    predicted = seen.annotate(**parser.tag_columns(seen, ParseOptions(), threads))
     selected = []
     for column in model.tags.columns:
         gold_values = np.array(gold.column(column), object)
@@ -55,14 +59,17 @@ def tune_decoding(
 ) -> NeuralModel:
     """Select the decoder with the best development score and calibrate temperatures for it."""
     sample = dev.spread(CALIBRATION_SENTENCES)
+    parser = NeuralParser(model)
     # MBR decoding depends on the temperatures, so a fit by likelihood precedes the choice of decoder.
-    start = _most_likely_temperatures([(NeuralParser(model), sample)], threads)
-    model = _select_decoder(model.with_temperatures(start), dev, threads, progress)
-    return _calibrated(model, [(NeuralParser(model), sample)], start, dev, doubts, threads, progress)
+    start = _most_likely_temperatures([(parser, sample)], threads)
+    parser = parser.with_temperatures(start.heads, start.labels, start.smoothing)
+    parser = parser.with_model(_select_decoder(parser, dev, threads, progress))
+    return _calibrated(parser.model, [(parser, sample)], start, dev, doubts, threads, progress)
 
 
-def _select_decoder(model: NeuralModel, dev: Treebank, threads: int, progress: Progress) -> NeuralModel:
+def _select_decoder(parser: NeuralParser, dev: Treebank, threads: int, progress: Progress) -> NeuralModel:
     """Select decoder and projectivity by development LAS; ties go to those of training."""
+    model = parser.model
     gold = GoldTrees.of(dev, model.labels)
     trained = model.decoding
     candidates = [
@@ -70,17 +77,24 @@ def _select_decoder(model: NeuralModel, dev: Treebank, threads: int, progress: P
         for projective in (trained.projective, not trained.projective)
         for decode in (trained.decode, *(name for name in _DECODERS if name != trained.decode))
     ]
-    scores = []
-    parser = NeuralParser(model)
-    for candidate in candidates:
-        decode, projective = candidate.decode, candidate.projective
-        options = ParseOptions(decode=decode, projective=projective)  # type: ignore[arg-type]
-        parses = parser.parses(dev, options=options, threads=threads)
-        scores.append(gold.score(parses.heads, parses.labels))
-    best = max(range(len(candidates)), key=lambda i: scores[i].las)
+    results: list[list[Parses]] = [[] for _ in candidates]
+    for first in range(0, len(dev), _SCORED_SENTENCES):
+        # The network runs once for all candidates.
+        scores = parser.scorer.scores(
+            dev[first : first + _SCORED_SENTENCES], trees=trained.trees, threads=threads
+        )
+        for candidate, parts in zip(candidates, results, strict=True):
+            settings = decode_settings(candidate, parser.temperatures)
+            result = decode_scores(scores, settings, threads=threads)
+            parts.append(parses_from_native(result, model.labels, probabilities=False, gold=False))
+    scores_of = [
+        gold.score(np.concatenate([p.heads for p in parts]), np.concatenate([p.labels for p in parts]))
+        for parts in results
+    ]
+    best = max(range(len(candidates)), key=lambda i: scores_of[i].las)
     trees = "projective" if candidates[best].projective else "non-projective"
-    progress.say(f"chosen: decoder {candidates[best].decode}, {trees}: dev {scores[best]}")
-    dev_scores = {"dev_uas": scores[best].uas, "dev_las": scores[best].las}
+    progress.say(f"chosen: decoder {candidates[best].decode}, {trees}: dev {scores_of[best]}")
+    dev_scores = {"dev_uas": scores_of[best].uas, "dev_las": scores_of[best].las}
     return replace(model, decoding=candidates[best], report={**model.report, **dev_scores})
 
 

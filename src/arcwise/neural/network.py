@@ -149,10 +149,23 @@ class Network(nn.Module):
         rows = torch.arange(heads.shape[1], device=heads.device)
         # One-hot rows select the heads: a head of -1 selects nothing, where gather would fail.
         chosen = (heads[:, :, None] == rows).to(hidden.label_heads.dtype) @ hidden.label_heads  # (B, T, R)
+        return self._label_scores(chosen, hidden.label_dependents)
+
+    def label_scores_of(self, hidden: Hidden, sentence: Tensor, head: Tensor, dependent: Tensor) -> Tensor:
+        """log P(state | arc) of A arcs, (A, S)."""
+        assert hidden.label_heads is not None
+        assert hidden.label_dependents is not None
+        width = hidden.label_heads.shape[1]
+        heads = hidden.label_heads.flatten(0, 1).index_select(0, sentence * width + head)
+        dependents = hidden.label_dependents.flatten(0, 1).index_select(0, sentence * width + dependent)
+        return self._label_scores(heads, dependents)
+
+    def _label_scores(self, heads: Tensor, dependents: Tensor) -> Tensor:
+        """log P(state | arc), (…, S), from the vectors of heads and dependents, (…, R)."""
         S, R = self.shape.states, self.shape.label_size
-        from_heads = (chosen @ self.label_product.permute(1, 0, 2).reshape(R, S * R)).view(*heads.shape, S, R)
-        bilinear = (from_heads @ hidden.label_dependents[:, :, :, None]).squeeze(-1)
-        affine = chosen @ self.label_head.t() + hidden.label_dependents @ self.label_dependent.t()
+        from_heads = heads @ self.label_product.permute(1, 0, 2).reshape(R, S * R)
+        bilinear = (from_heads.view(*heads.shape[:-1], S, R) @ dependents[..., None]).squeeze(-1)
+        affine = heads @ self.label_head.t() + dependents @ self.label_dependent.t()
         return (bilinear + affine + self.label_bias).log_softmax(-1)
 
     def all_label_scores(self, hidden: Hidden) -> Tensor:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, linear
 
-from arcwise.neural.batch import Batch
+from arcwise.neural.batch import Batch, to_device
 from arcwise.neural.config import NeuralConfig
 from arcwise.neural.data import Data
 from arcwise.neural.network import Hidden, Network
@@ -31,20 +31,24 @@ def sentence_losses(
     if targets is None:
         return tree_loss(network, hidden, data, batch, config)
     is_soft = targets.has_targets(batch.sentences)
-    weights = torch.from_numpy(targets.weights[batch.sentences]).to(data.device)
+    weights = to_device(targets.weights[batch.sentences], data.device)
     if not is_soft.any():
         return weights * tree_loss(network, hidden, data, batch, config)
+
+    def label_scores(*arcs: Tensor) -> Tensor:
+        return network.by_label(network.label_scores_of(hidden, *arcs))
+
     loss = targets.loss(
         batch.sentences,
         network.arcs(hidden),
-        network.by_label(network.all_label_scores(hidden)) if network.shape.states else None,
+        label_scores if network.shape.states else None,
         batch.lengths,
         projective=config.projective,
         single_root=config.single_root,
     )
     if not is_soft.all():
         gold_loss = tree_loss(network, hidden, data, batch, config)
-        loss = torch.where(torch.from_numpy(is_soft).to(data.device), loss, gold_loss.to(loss.dtype))
+        loss = torch.where(to_device(is_soft, data.device), loss, gold_loss.to(loss.dtype))
     return weights * loss
 
 

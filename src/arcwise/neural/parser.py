@@ -83,7 +83,10 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
 
     def with_temperatures(self, heads: float, labels: float, smoothing: float = 0.0) -> Self:
         """Return this parser with other temperatures, which replace those of the model."""
-        model = self.model.with_temperatures(Temperatures(heads, labels, smoothing))
+        return self.with_model(self.model.with_temperatures(Temperatures(heads, labels, smoothing)))
+
+    def with_model(self, model: NeuralModel) -> Self:
+        """Return a parser for a model with the same weights, but another decoding or calibration."""
         if self.model.transformer is None:
             return type(self)(model)
         # A transformer is large: share it instead of loading it again.
@@ -182,7 +185,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
             options,
             constraints,
             threads,
-            tag_columns=lambda part: parser._tags(part, options, threads),
+            tag_columns=lambda part: parser.tag_columns(part, options, threads),
         )
 
     def _tagging(self) -> Self:
@@ -209,7 +212,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
             treebank, options=options, constraints=constraints, threads=threads
         )
 
-    def _tags(self, treebank: Treebank, options: ParseOptions, threads: int) -> dict[str, Any]:
+    def tag_columns(self, treebank: Treebank, options: ParseOptions, threads: int) -> dict[str, Any]:
         """Predict the tag columns, as arguments of ``Treebank.annotate``."""
         predictions = self._placed(options).scorer.tags(treebank, threads=threads)
         names = self.model.tags.names

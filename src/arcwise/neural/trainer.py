@@ -63,12 +63,12 @@ class NetworkTrainer:
             fused=data.device.type == "cuda",
         )
         self._drops = Dropout(tuple(_input_dropout(config, atom) for atom in atoms), config.dropout)
-        # These objectives score labels of gold arcs only (see ``tree_loss``), so that a batch needs memory
+        # These objectives score labels of gold arcs (see ``tree_loss``) or a teacher's: a batch needs memory
         # for one score per arc; the others need one per arc and label.
         gold_arcs_only = config.objective == "head-by-head" or (
             config.objective == "likelihood" and data.heads_with_labels
         )
-        self._states = 1 if gold_arcs_only and data.soft_targets is None else max(shape.states, 1)
+        self._states = 1 if gold_arcs_only else max(shape.states, 1)
         self._steps = config.epochs * sum(1 for _ in data.batches(config.batch_words, states=self._states))
         self.step = 0
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from arcwise import native
 from arcwise.inference import Scores, TreeClass
 from arcwise.learning.model_file import Packed, Precision
-from arcwise.neural.batch import Batch
+from arcwise.neural.batch import Batch, to_device
 from arcwise.neural.config import check_device
 from arcwise.neural.data import Data
 from arcwise.neural.model import NeuralModel, dequantised
@@ -25,8 +25,8 @@ from arcwise.parsing.parses import Codes
 from arcwise.treebanks import Treebank
 
 Floats = npt.NDArray[np.float32]
-_BATCH_WORDS = 4000
-"""Words per batch."""
+_BATCH_WORDS = {"cpu": 4000, "cuda": 20_000}
+"""Words per batch on each device."""
 
 
 class TransformerScorer:
@@ -97,7 +97,7 @@ class TransformerScorer:
     def _batches(self, data: Data, threads: int) -> Iterator[tuple[npt.NDArray[np.int64], Batch]]:
         """Yield the sentence indices of each batch, longest first, and the batch itself."""
         torch.set_num_threads(max(threads, 1))
-        for sentences in data.batches(_BATCH_WORDS, states=max(self._model.shape.states, 1)):
+        for sentences in data.batches(_BATCH_WORDS[self.device], states=max(self._model.shape.states, 1)):
             # The same stable sort as in Batch.of, so that indices and rows of the batch agree.
             longest_first = sentences[np.argsort(-data.lengths[sentences], kind="stable")]
             yield longest_first, data.batch(longest_first)
@@ -112,9 +112,14 @@ class TransformerScorer:
             scores = network.arcs(hidden)[..., None] / temperatures.heads
             if self.labels:
                 scores = scores + self._label_scores(network, hidden)
-            for place, sentence in enumerate(sentences.tolist()):
-                side = int(data.lengths[sentence]) + 1
-                values[sentence] = _arc_values(scores[place, :side, :side], *self._state_counts)
+            # One gather and one transfer per batch: a GPU is slow at many small ones.
+            arcs = to_device(_arc_places(data.lengths[sentences], batch.width), self.device)
+            flat = scores.flatten(0, 2).index_select(0, arcs).cpu().numpy()
+            sizes = data.lengths[sentences] ** 2
+            for sentence, block in zip(
+                sentences.tolist(), np.split(flat, np.cumsum(sizes)[:-1]), strict=True
+            ):
+                values[sentence] = _arc_values(block, int(data.lengths[sentence]), *self._state_counts)
         return self._score_batch(data, values)
 
     def _score_batch(self, data: Data, values: list[Any]) -> native.ScoreBatch:
@@ -183,21 +188,26 @@ class TransformerScorer:
         return [(tag_codes[is_word], probability[is_word]) for tag_codes, probability in by_tag]
 
 
-def _arc_values(scores: Tensor, of_root: int, of_others: int) -> npt.NDArray[np.float64]:
-    """Flatten (n+1, n+1, states) to the scores of the possible arcs: no self-loops, none into the root.
+def _arc_places(lengths: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.int64]:
+    """Flat places in (B, width, width) of the possible arcs: no self-loops, none into the root."""
+    heads, dependents = np.arange(width)[:, None], np.arange(width)
+    possible = (heads != dependents) & (dependents > 0)
+    inside = np.arange(width) <= lengths[:, None]
+    return np.flatnonzero(possible & inside[:, :, None] & inside[:, None, :])
+
+
+def _arc_values(scores: Floats, n: int, of_root: int, of_others: int) -> npt.NDArray[np.float64]:
+    """Flatten the scores of the n² arcs of a sentence, (n², states).
 
     Of arcs from the root, which come first, the last ``of_root`` states count, of others the first
     ``of_others``.
     """
-    side = scores.shape[0]
-    places = torch.arange(side, device=scores.device)
-    arcs = scores[(places[:, None] != places) & (places > 0)]
-    values = arcs[: side - 1, arcs.shape[1] - of_root :], arcs[side - 1 :, :of_others]
-    return torch.cat([part.flatten() for part in values]).cpu().numpy().astype(np.float64)
+    parts = scores[:n, scores.shape[1] - of_root :], scores[n:, :of_others]
+    return np.concatenate([part.ravel() for part in parts]).astype(np.float64)
 
 
 def _arc_numbers(n: int) -> npt.NDArray[np.int64]:
-    """Index of each of the (n+1)² arcs, flat, among those that ``_arc_values`` keeps; -1 for the others."""
+    """Index of each of the (n+1)² arcs, flat, among the possible ones; -1 for the others."""
     places = np.arange(n + 1)
     possible = ((places[:, None] != places) & (places > 0)).ravel()
     return np.where(possible, np.cumsum(possible) - 1, -1)

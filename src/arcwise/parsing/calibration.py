@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy.typing as npt
 
 from arcwise.errors import InputError
 from arcwise.evaluation.calibration import Calibration, calibration
+from arcwise.inference import Scores
 from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.parses import Parses, parses_from_native
 from arcwise.parsing.scored import ScoredParser, Temperatures, decode_settings
@@ -83,19 +86,25 @@ def _losses(parsed: Sequence[tuple[Parses, Treebank]]) -> tuple[float, float]:
     return _mean_loss(np.concatenate(heads)), _mean_loss(np.concatenate(labels))
 
 
-def _parsed_by(
-    parser: ScoredParser, treebank: Treebank, threads: int, *, keep: bool = False
-) -> Callable[[Temperatures], Parses]:
-    """A function from temperatures to parses. ``keep``: score sentences only once."""
+def _require_heads(treebank: Treebank) -> None:
     if not (np.asarray(treebank.heads) >= 0).any():
         raise InputError(f"{treebank.source}: has no heads, expected gold trees")
+
+
+def _parsed_by(parser: ScoredParser, treebank: Treebank, threads: int) -> Callable[[Temperatures], Parses]:
+    """A function from temperatures to parses, which scores the sentences each time."""
+    _require_heads(treebank)
     options = ParseOptions(confidence=True)
-    if not keep:
-        return lambda temperatures: _at(parser.with_temperatures, temperatures).parses(
-            treebank, options=options, gold=True, threads=threads
-        )
-    decoding, names = parser.decoding, parser.labels
-    scores = parser.scorer.scores(treebank, trees=decoding.trees, threads=threads)
+    return lambda temperatures: _at(parser.with_temperatures, temperatures).parses(
+        treebank, options=options, gold=True, threads=threads
+    )
+
+
+def _parsed_from(
+    parser: ScoredParser, treebank: Treebank, scores: Scores, threads: int
+) -> Callable[[Temperatures], Parses]:
+    """A function from temperatures to parses from the parser's scores, with or without labels."""
+    decoding, names = parser.decoding, scores.labels
     gold = np.ascontiguousarray(treebank.heads, np.int32), label_codes(treebank, names)
 
     def parsed(temperatures: Temperatures) -> Parses:
@@ -172,10 +181,10 @@ def match_temperatures(
         smoothed = replace(start, smoothing=smoothing)
 
         def excess(temperature: float, smoothed: Temperatures = smoothed) -> float:
-            return _calibration(parses_at(replace(smoothed, heads=temperature))).overconfidence
+            return _calibration(parses_at.heads(replace(smoothed, heads=temperature))).overconfidence
 
         candidates.append(replace(smoothed, heads=_root(excess, start.heads, steps)))
-    best = min(candidates, key=lambda candidate: _calibration(parses_at(candidate)).brier)
+    best = min(candidates, key=lambda candidate: _calibration(parses_at.heads(candidate)).brier)
     return _match_labels(parses_at, best, steps)
 
 
@@ -228,18 +237,42 @@ def _root(excess: Callable[[float], float], start: float, steps: int) -> float:
         first, way = first + turn * width, turn
 
 
+def _is_by_heads(parser: ScoredParser) -> bool:
+    """Whether the best heads depend on the marginals of heads alone, at any label temperature."""
+    return bool(parser.labels) and parser.scores_are_tempered and parser.decoding.decode == "mbr"
+
+
 class _ParsesAt:
     """From temperatures to the parses of all parts. ``keep``: keep the scores at ``start``."""
 
     def __init__(self, parts: Parts, start: Temperatures, threads: int, *, keep: bool) -> None:
         parsers = [(_at(parser_at, start), treebank) for parser_at, treebank in parts]
         self.labelled = any(parser.labels for parser, _ in parsers)
-        self._parsed = [
-            (_parsed_by(parser, treebank, threads, keep=keep), treebank) for parser, treebank in parsers
+        for _, treebank in parsers:
+            _require_heads(treebank)
+        self._parsers, self._threads = parsers, threads
+        self._scores = [
+            parser.scorer.scores(treebank, trees=parser.decoding.trees, threads=threads)
+            for parser, treebank in (parsers if keep else ())
         ]
+        self._parsed = self._from(self._scores) if keep else [_parsed_by(*part, threads) for part in parsers]
+
+    def _from(self, scores: Sequence[Scores]) -> list[Callable[[Temperatures], Parses]]:
+        parts = zip(self._parsers, scores, strict=True)
+        return [_parsed_from(*part, part_scores, self._threads) for part, part_scores in parts]
+
+    @cached_property
+    def heads(self) -> _ParsesAt:
+        """The same without labels, if that is faster and gives the same heads and head probabilities."""
+        if not self._scores or not all(_is_by_heads(parser) for parser, _ in self._parsers):
+            return self
+        fast = copy(self)
+        fast._parsed = self._from([scores.without_labels() for scores in self._scores])
+        return fast
 
     def __call__(self, temperatures: Temperatures) -> list[tuple[Parses, Treebank]]:
-        return [(parsed(temperatures), treebank) for parsed, treebank in self._parsed]
+        parts = zip(self._parsed, self._parsers, strict=True)
+        return [(parsed(temperatures), treebank) for parsed, (_, treebank) in parts]
 
     def losses(self, temperatures: Temperatures) -> npt.NDArray[np.float64]:
         return np.array(_losses(self(temperatures)))
@@ -287,16 +320,16 @@ def _fit_smoothing(parses_at: _ParsesAt, start: Temperatures) -> Temperatures:
         return replace(start, heads=heads, smoothing=min(smoothing, _MOST_SMOOTHING))
 
     here = np.log([start.heads, _FIRST_SMOOTHING])
-    least = parses_at.losses(at(here))[0]
+    least = parses_at.heads.losses(at(here))[0]
     for step in _STEPS:
         direction, failed = 0, 0
         while failed < len(_DIRECTIONS):
             there = here + step * _DIRECTIONS[direction]
-            if (loss := parses_at.losses(at(there))[0]) < least - _GAIN:
+            if (loss := parses_at.heads.losses(at(there))[0]) < least - _GAIN:
                 here, least, failed = there, loss, 0  # continue in this direction
             else:
                 direction, failed = (direction + 1) % len(_DIRECTIONS), failed + 1
-    return at(here) if least < parses_at.losses(start)[0] - _GAIN else start
+    return at(here) if least < parses_at.heads.losses(start)[0] - _GAIN else start
 
 
 def temperatures_text(temperatures: Temperatures, error: float, on: str) -> str:

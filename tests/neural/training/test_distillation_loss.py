@@ -17,6 +17,7 @@ from arcwise.errors import OptionError
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.neural import NeuralConfig, NeuralParser
 from arcwise.neural.objectives import sentence_losses
+from arcwise.torch import TreeCRF
 from contracts.small_treebank import small_treebank
 from neural.random_models import SMALL
 from neural.training.tiny import Tiny, sentences
@@ -124,6 +125,37 @@ def test_the_gradient_of_a_student() -> None:
                 steps.append(losses(tiny).sum().item())
                 weight[at] -= step
             assert found[at].item() == pytest.approx((steps[0] - steps[1]) / 2e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("clusters", [1, 2])
+def test_labels_of_some_arcs_score_as_those_of_all_arcs(clusters: int) -> None:
+    tiny = taught(Tiny.of(sentences("whole", "one word", "crossing"), clusters=clusters))
+    assert tiny.data.soft_targets is not None
+    batch = tiny.data.batch(tiny.everything)
+    hidden = tiny.network.hidden(tiny.data.rows[batch.positions], batch)
+    targets = tiny.data.soft_targets.targets.select_words(
+        np.concatenate(
+            [np.arange(*tiny.treebank.sentence_words[s : s + 2]) for s in batch.sentences.tolist()]
+        )
+    )
+    lengths = batch.lengths.long()
+    sentence = torch.repeat_interleave(lengths)
+    place = torch.cat([torch.arange(1, n + 1) for n in lengths.tolist()])
+    word, head = torch.from_numpy(targets.words), torch.from_numpy(targets.heads).long()
+    label, share = torch.from_numpy(targets.labels).long(), torch.from_numpy(targets.probabilities)
+    arc = sentence[word], head, place[word]
+    scores = tiny.network.by_label(tiny.network.all_label_scores(hidden))
+    scores = scores[(*arc, label)] + tiny.network.arcs(hidden)[arc]
+    trees = TreeCRF(tiny.network.arcs(hidden), batch.lengths, projective=False, single_root=True)
+    dense = trees.log_partition - torch.zeros(3).double().index_add(0, arc[0], share * scores)
+    weights = torch.from_numpy(tiny.data.soft_targets.weights[batch.sentences])
+    wanted = weights * dense
+    found = sentence_losses(tiny.network, hidden, tiny.data, batch, tiny.config)
+    torch.testing.assert_close(found, wanted)
+    parameters = list(tiny.network.parameters())
+    slopes = [torch.autograd.grad(loss.sum(), parameters, retain_graph=True) for loss in (found, wanted)]
+    for slope, wanted_slope in zip(*slopes, strict=True):
+        torch.testing.assert_close(slope, wanted_slope)
 
 
 @pytest.fixture(scope="module")
