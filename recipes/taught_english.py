@@ -83,7 +83,7 @@ def teach(work: Path, name: str, encoder: str | None, options: dict[str, Any]) -
         **({"encoder": encoder} if encoder else {"inputs": NEURAL["inputs"]}),
         **options,
     }
-    parser = _train(work, from_dict(NeuralConfig, values), None)
+    parser = _train(work, from_dict(NeuralConfig, values), None, Progress())
     parser.save(work / f"teacher-{name}.arcwise", precision="float16" if encoder else "int8")
     report(f"teacher {name}", parser, work)
 
@@ -185,20 +185,39 @@ def learn(
     train, config = _copies(_read(work, "train"), copies), DistillationConfig(1.0, text_weight)
     labels = Labels.read(work, train, config)
     if minutes is not None:
-        sample = labels.text_sample(10)
-        started = time.monotonic()
-        _train(work, from_dict(NeuralConfig, values | {"epochs": 1}), sample, copies=copies, dev=False)
-        seconds = time.monotonic() - started
+        sample, clock = labels.text_sample(10), EpochClock()
+        _train(work, from_dict(NeuralConfig, values | {"epochs": 2}), sample, clock, copies=copies, dev=False)
+        seconds = clock.times[1] - clock.times[0]
         share = sample.data.treebank.word_count / labels.data.treebank.word_count
         values["epochs"] = max(1, int(60 * minutes * share / seconds))
         print(f"{name}: {seconds:.0f} s for {share:.2f} epochs, so {values['epochs']} epochs", flush=True)
-    parser = _train(work, from_dict(NeuralConfig, values), labels, copies=copies)
+    parser = _train(work, from_dict(NeuralConfig, values), labels, Progress(), copies=copies)
     parser.save(work / f"student-{name}.arcwise", precision="int8")
     report(f"student {name}", NeuralParser(parser.model.quantised()), work)
 
 
+class EpochClock(Progress):
+    """Notes when each epoch ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.times: list[float] = []
+
+    def say(self, line: str) -> None:
+        """Show a line."""
+        if line.startswith("epoch "):
+            self.times.append(time.monotonic())
+        super().say(line)
+
+
 def _train(
-    work: Path, config: NeuralConfig, labels: Labels | None, *, copies: int = 1, dev: bool = True
+    work: Path,
+    config: NeuralConfig,
+    labels: Labels | None,
+    progress: Progress,
+    *,
+    copies: int = 1,
+    dev: bool = True,
 ) -> NeuralParser:
     tagged_dev = _read(work, "dev-tagged") if dev else None
     seen = PredictedTags(_copies(_read(work, "train-tagged"), copies), tagged_dev)
@@ -209,7 +228,7 @@ def _train(
         config=config,
         predicted_tags=seen,
         distillation=teaching,
-        progress=Progress(),
+        progress=progress,
     )
 
 
