@@ -87,6 +87,13 @@ class NetworkTrainer:
         return {"loss": total.item() / max(words, 1)}
 
     def _learn(self, sentences: npt.NDArray[np.int64], config: NeuralConfig) -> Tensor:
+        loss = self._loss(sentences, config)
+        mean = loss / int(self._data.lengths[sentences].sum())
+        mean.backward()  # type: ignore[no-untyped-call]
+        self._update()
+        return loss.detach()
+
+    def _loss(self, sentences: npt.NDArray[np.int64], config: NeuralConfig) -> Tensor:
         batch = self._data.batch(sentences)
         hidden = self.network.hidden(self._data.rows_of(batch), batch, self._drops)
         of_trees = sentence_losses(self.network, hidden, self._data, batch, config)
@@ -94,8 +101,10 @@ class NetworkTrainer:
         loss = torch.where(of_trees.isfinite(), of_trees, 0.0).sum()
         for of_tags in tag_losses(self.network, hidden, self._data, batch):
             loss = loss + of_tags
-        mean = loss / int(self._data.lengths[sentences].sum())
-        mean.backward()  # type: ignore[no-untyped-call]
+        return loss
+
+    def _update(self) -> None:
+        """Make a step of the optimiser and of the EMA."""
         torch.nn.utils.clip_grad_norm_(self._parameters, self._config.gradient_norm)
         for group in self._optimizer.param_groups:
             group["lr"] = group["peak_rate"] * self._schedule()
@@ -106,7 +115,6 @@ class NetworkTrainer:
         decay = min(self._config.average, self.step / (self.step + 10))
         with torch.no_grad():
             torch._foreach_lerp_(self._averages, self._parameters, 1 - decay)
-        return loss.detach()
 
     def _groups(self) -> list[dict[str, Any]]:
         """Optimiser groups with their peak learning rates; pretrained weights have a rate of their own."""
