@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -45,6 +46,8 @@ ROOT = Path(__file__).parents[1]
 TREEBANK, RECIPE = "English-EWT", ROOT / "recipes" / "English-EWT.toml"
 LEAST = 1e-4
 """Heads less probable than this are left out of the labels."""
+_RESERVE = 60
+"""Seconds for what follows the last epoch."""
 COLUMNS = ("upos", "xpos", "feats", "lemma")
 
 
@@ -178,22 +181,37 @@ def learn(
 ) -> None:
     """Train a student on ``copies`` copies of the treebank and on the labelled text.
 
-    ``minutes``: as many epochs as fit, by the time of one over a tenth of the text; by default ``options``
-    say how many.
+    ``minutes``: as many epochs as fit into this time; by default ``options`` say how many.
     """
+    started = time.monotonic()
     values = {**NEURAL, "learns": COLUMNS, **read_toml(RECIPE)["parser"], **options}
     train, config = _copies(_read(work, "train"), copies), DistillationConfig(1.0, text_weight)
     labels = Labels.read(work, train, config)
     if minutes is not None:
-        sample, clock = labels.text_sample(10), EpochClock()
-        _train(work, from_dict(NeuralConfig, values | {"epochs": 2}), sample, clock, copies=copies, dev=False)
-        seconds = clock.times[1] - clock.times[0]
-        share = sample.data.treebank.word_count / labels.data.treebank.word_count
-        values["epochs"] = max(1, int(60 * minutes * share / seconds))
-        print(f"{name}: {seconds:.0f} s for {share:.2f} epochs, so {values['epochs']} epochs", flush=True)
+        values["epochs"] = _epochs_within(60 * minutes, started, work, values, labels, copies)
+        print(f"{name}: {values['epochs']} epochs", flush=True)
+        signal.signal(signal.SIGALRM, signal.default_int_handler)  # as Ctrl-C: the best weights are kept
+        signal.alarm(max(1, int(60 * minutes - _RESERVE / 2 - (time.monotonic() - started))))
     parser = _train(work, from_dict(NeuralConfig, values), labels, Progress(), copies=copies)
+    signal.alarm(0)
     parser.save(work / f"student-{name}.arcwise", precision="int8")
     report(f"student {name}", NeuralParser(parser.model.quantised()), work)
+
+
+def _epochs_within(
+    seconds: float, started: float, work: Path, values: dict[str, Any], labels: Labels, copies: int
+) -> int:
+    """How many epochs fit into the time since ``started``, by two epochs on a tenth of the text."""
+    sample, clock, begun = labels.text_sample(10), EpochClock(), time.monotonic()
+    _train(work, from_dict(NeuralConfig, values | {"epochs": 2}), sample, clock, copies=copies, dev=False)
+    share = sample.data.treebank.word_count / labels.data.treebank.word_count
+    of_epoch = (clock.times[1] - clock.times[0]) / share
+    preparation = max(clock.times[0] - begun - of_epoch * share, 0) / share
+    left = seconds - (time.monotonic() - started) - preparation - _RESERVE
+    print(
+        f"{of_epoch:.0f} s for an epoch, {preparation:.0f} s before the first, {left:.0f} s left", flush=True
+    )
+    return max(1, int(left / of_epoch))
 
 
 class EpochClock(Progress):
