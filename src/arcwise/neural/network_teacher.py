@@ -100,7 +100,7 @@ class NetworkTeacher:
         first_word = data[0].starts[:-1] - np.arange(len(data[0].lengths))
         for sentences in data[0].batches(_BATCH_WORDS, states=labels):
             batch = data[0].batch(sentences)
-            inputs = [(model, network, of_model[id(model)].rows) for model, network in self._networks]
+            inputs = [(m, network, of_model[id(m)].rows_of(batch)) for m, network in self._networks]
             joint, tag_probabilities = self._mean(inputs, batch, trees)
             best = _minimum_risk_heads(joint.sum(-1), batch, trees)
             # The row of a position among all words: roots come first in the batch and are left out.
@@ -164,7 +164,7 @@ class NetworkTeacher:
         tags: list[Any] = [0.0] * len(self._tags.names)
         tagging = sum(bool(model.tags.names) for model, _, _ in inputs)
         for model, network, rows in inputs:
-            hidden = network.hidden(rows[batch.positions], batch)
+            hidden = network.hidden(rows, batch)
             crf = TreeCRF(
                 network.arcs(hidden) / model.temperatures.heads,
                 batch.lengths,
