@@ -193,6 +193,7 @@ def test_scores_that_are_kept_tell_the_losses_at_other_temperatures(parser: Scor
     kept, again = (_ParsesAt(parts, Temperatures(3.0, 0.5), 1, keep=keep) for keep in (True, False))
     for at in (Temperatures(), Temperatures(0.6, 2.0, 0.2), Temperatures(4.0, 0.3)):
         assert kept.losses(at) == pytest.approx(again.losses(at), abs=1e-4)
+        assert kept.heads.losses(at)[0] == pytest.approx(again.losses(at)[0], abs=1e-4)
 
 
 def test_an_option_of_another_parser_is_refused(parser: ScoredParser) -> None:

@@ -1,6 +1,8 @@
 """What is chosen once the weights are there: temperatures by which what is said is right as often, the
 decoder that does best."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,8 +10,10 @@ from arcwise.evaluation.attachment import GoldTrees
 from arcwise.learning.progress import Progress
 from arcwise.neural import NeuralParser
 from arcwise.neural.model_selection import tune_decoding
+from arcwise.neural.scorer import NeuralScorer
 from arcwise.parsing import ParseOptions
-from arcwise.parsing.calibration import reliability
+from arcwise.parsing.calibration import _ParsesAt, reliability
+from arcwise.parsing.scored import Decoding, Temperatures
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import small_treebank
 from neural.random_models import random_parser
@@ -69,3 +73,28 @@ def test_confidences_are_those_of_what_the_chosen_decoder_finds() -> None:
         reliability(found, gold).heads.error,
         abs=1e-4,  # four digits are kept
     )
+
+
+def test_the_network_runs_once_for_all_decoders(gold: Treebank, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Apart from that twice for the temperatures before, once after and once for the calibration error."""
+    calls = []
+    original = NeuralScorer.scores
+    monkeypatch.setattr(
+        NeuralScorer, "scores", lambda *args, **options: calls.append(1) or original(*args, **options)
+    )
+    tune_decoding(random_parser(seed=5).model, gold, (), threads=1, progress=Progress(shown=False))
+    assert len(calls) == 4  # the last run is fused with decoding
+
+
+def test_head_temperatures_need_no_labels(gold: Treebank) -> None:
+    parser = random_parser(seed=5)
+    parser = parser.with_model(replace(parser.model, decoding=Decoding("mbr")))
+    parses_at = _ParsesAt([(parser.with_temperatures, gold)], Temperatures(2.0, 0.5), 1, keep=True)
+    assert parses_at.heads is not parses_at
+    at = Temperatures(0.7, 0.5, 0.1)
+    ((whole, _),), ((heads, _),) = parses_at(at), parses_at.heads(at)
+    assert (heads.heads == whole.heads).all()
+    assert not heads.label_names
+    assert whole.probabilities is not None
+    assert heads.probabilities is not None
+    np.testing.assert_allclose(heads.probabilities.head, whole.probabilities.head, atol=1e-6)

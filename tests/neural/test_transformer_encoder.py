@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arcwise.neural.pieces import MAX_PIECES, WordPieces, windows
+from arcwise.neural.pieces import MAX_PIECES, PieceLayout, WordPieces, windows
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import small_treebank
 from neural.tiny_transformer import POSITIONS, WIDTH, byte_pieces, make_folder, torch, word_pieces
@@ -186,6 +186,28 @@ def test_windows_overlap_so_that_words_have_neighbours() -> None:
         assert left.last - left.own_last >= 4
         assert right.own_first - right.first >= 4
     assert all(window.last - window.first == 40 for window in found)
+
+
+@pytest.mark.parametrize("step", [1, 16])
+def test_the_layout_of_pieces(step: int) -> None:
+    """Two sentences, the second longer than a window, their rows in turns."""
+    pieces = WordPieces(word_pieces().to_str(), POSITIONS)
+    treebank = treebank_of(["cats", NOTHING, "the"], ["the", "cats", "sing"] * 20)
+    rows, sentence = pieces.rows(treebank), np.repeat([0, 1], [3, 60])
+    turns = np.argsort(np.concatenate([np.arange(3), np.arange(60)]), kind="stable")
+    rows, sentence = rows[turns], sentence[turns]
+    layout = PieceLayout.of(rows, sentence, pieces, 0, step)
+    flat, lengths, counts, starts, order, row_of_place = layout.arrays
+    assert layout.width <= POSITIONS
+    assert len(flat) == len(lengths) * layout.width == len(row_of_place)
+    for row in range(len(rows)):
+        places = order[starts[row] : starts[row] + counts[row]]
+        assert flat[places].tolist() == [piece for piece in rows[row].tolist() if piece >= 0]
+        assert (row_of_place[places] == row).all()
+    assert (row_of_place == len(rows)).sum() == len(flat) - counts.sum()
+    for window, length in zip(flat.reshape(-1, layout.width), lengths, strict=True):
+        assert (window[0], window[length - 1]) == (2, 3)
+        assert (window[length:] == 0).all()
 
 
 def test_the_folder_tells_how_many_pieces_go_at_once(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ class PieceLayout:
     ) -> PieceLayout:
         """Lay out the pieces ``rows`` (N, ·), padded with -1, of rows that belong to ``sentence``.
 
-        ``step``: the width is a multiple of it.
+        ``step``: the width is a multiple of it, unless the transformer takes less.
         """
         before, after = (np.array(special, np.int64) for special in tokenizer.special)
         counts = (rows >= 0).sum(1)
@@ -159,7 +159,8 @@ class PieceLayout:
         spans = _window_spans(sentence[by_sentence], sorted_counts, ends, tokenizer.room)
         first_piece, sizes = ends[spans[:, 0]], ends[spans[:, 1]] - ends[spans[:, 0]]
         lengths = sizes + len(before) + len(after)
-        width = -(-max(int(lengths.max(initial=0)), 1) // step) * step
+        longest = max(int(lengths.max(initial=0)), 1)
+        width = min(-(-longest // step) * step, tokenizer.window)
         pieces = np.full((len(spans), width), padding, np.int64)
         pieces[:, : len(before)] = before
         window, place = _ranges(sizes)

@@ -139,8 +139,8 @@ FAULTS = [
     Fault("linear(hidden.arc_heads, "
         "self.arc_product.t())", "linear(hidden.arc_heads, self.arc_product)", native()),
     Fault("(dependents @ self.label_dependent.t())[:, None]", "0.0", native()),
-    Fault("chosen @ self.label_head.t() + ", "", chosen_heads),
-    Fault(" + hidden.label_dependents @ self.label_dependent.t()", "", chosen_heads),
+    Fault("affine = heads @ self.label_head.t() + ", "affine = ", chosen_heads),
+    Fault(" + dependents @ self.label_dependent.t()", "", chosen_heads),
     Fault("backwards=way == 1", "backwards=way == 0", lstm),
     Fault("forget - forget * forget", "forget * forget", lstm),
     Fault("of_cell.mul_(forget[place])", "pass", lstm),
