@@ -4,7 +4,7 @@
 NAME/train.conllu.xz, dev and test. Options come from recipes/NAME.toml or else recipes/default.toml;
 training is deterministic. Models and cards go to build/models; the English ones, which ship with arcwise, to
 src/arcwise/shipped_models. A recipe with a section [distillation] has the teacher of ``FREE`` and learns from
-``--text FILE`` too, such as that of recipes/debian_text.py. ``--parser FILE`` uses a parser trained before,
+``--text FILE`` too, such as that of recipes/free_text.py. ``--parser FILE`` uses a parser trained before,
 e.g. by ``benchmarks.neural_parsers --models`` on a machine with a GPU. ``--rules`` does not train: it updates
 the character substitutes (``arcwise.features.look_alikes``), the treebank's rules and which lemma scripts fit
 unseen forms in the existing model.
@@ -247,7 +247,7 @@ def _lessons(source: Source) -> str:
     return (
         f"- **Teacher**: `{source.teacher}`, on the treebank and on prose of the Debian packages anarchism "
         "(GPL 2 or later), debian-handbook (GPL 2 or later, or CC BY-SA 3.0) and fortunes (BSD), which "
-        "`recipes/debian_text.py` extracts\n"
+        "the first version of `recipes/free_text.py`, `recipes/debian_text.py`, extracted\n"
     )
 
 
