@@ -72,6 +72,8 @@ def test_from_a_treebank_to_a_card(released: Path, models: Path, tmp_path: Path,
     assert (tmp_path / "c.md").read_text() == card  # the figures again
     assert run(["models", "card", str(models / "sm.arcwise")]) == 0
     assert 'arcwise.load("sm.arcwise")' in capsys.readouterr().out
+    assert run(["info", "sm"]) == 0
+    assert "test: from raw text: Tokens 100" in capsys.readouterr().out
     values = front_matter(card)
     assert values["language"] == ["sm"]
     assert values["license"] == "cc-by-sa-4.0"
