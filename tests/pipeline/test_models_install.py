@@ -233,6 +233,16 @@ def interrupt(stream: Any, target: Path, *_: Any, **__: Any) -> str:
     raise KeyboardInterrupt
 
 
+def test_an_address_with_another_file_or_none(
+    model: Path, tmp_path: Path, empty: Path, server: Callable[..., str], capsys: Output
+) -> None:
+    address = server(partial(Files, directory=str(tmp_path)))
+    assert "its SHA-256 is" in refusal(capsys, "install", f"{address}/xx.arcwise#sha256={'0' * 64}")
+    missing = refusal(capsys, "install", f"{address}/none.arcwise#sha256={'0' * 64}")
+    assert "cannot be downloaded (File not found)" in missing
+    assert list(empty.iterdir()) == []
+
+
 def test_a_file_that_is_too_large(model: Path, empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(install, "MOST_BYTES", 1000)
     with pytest.raises(InputError, match="is larger than"):
@@ -267,7 +277,20 @@ def test_the_list_tells_of_damaged_and_hidden_models(
     assert f"{empty} (hidden by another model named xx)" in capsys.readouterr().out
 
 
-def test_a_package_brings_a_model(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_package_brings_a_model(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about = tmp_path / "site" / "gd_model-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: gd-model\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[arcwise.models]\ngd = a_gd_model:PATH\n")
+    (tmp_path / "site" / "a_gd_model.py").write_text(f"PATH = {str(model)!r}\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    assert find_model("gd") == model
+    assert [entry.origin for entry in list_models() if entry.name == "gd"] == ["gd-model"]
+
+
+def test_a_package_that_gives_no_model(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def entries(*, group: str, name: str | None = None) -> list[Any]:
         assert group == "arcwise.models"
         values = {"zz": lambda: str(model), "broken": lambda: 1 / 0}
