@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import pickle
 import shutil
 import threading
@@ -107,7 +108,7 @@ def test_the_folders_of_the_variable_come_first(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folders = [tmp_path / "a", tmp_path / "b"]
-    monkeypatch.setenv("ARCWISE_MODELS", f"{folders[0]}:{folders[1]}")
+    monkeypatch.setenv("ARCWISE_MODELS", os.pathsep.join(map(str, folders)))
     assert model_folders()[:2] == folders
     folders[1].mkdir()
     shutil.copy(model, folders[1] / "yy.arcwise")

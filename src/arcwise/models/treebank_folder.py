@@ -38,22 +38,22 @@ class TreebankFolder:
         path = Path(folder)
         if not path.is_dir():
             raise InputError(f"{folder}: no such folder, expected one with the files of a treebank")
-        found: dict[str, list[Path]] = {}
+        by_part: dict[str, list[Path]] = {}
         code = ""
         for file in sorted(path.iterdir()):
             match = _FILE.fullmatch(file.name)
             if match is not None and file.is_file():
-                found.setdefault(match["part"], []).append(file)
+                by_part.setdefault(match["part"], []).append(file)
                 code = code or match["code"] or ""
-        for part, files in found.items():
+        for part, files in by_part.items():
             if len(files) > 1:
                 names = ", ".join(file.name for file in files)
                 raise InputError(f"{folder}: has several files of the {part} part ({names}), expected one")
         for part in parts:
-            if part not in found:
-                there = ", ".join(part for part in PARTS if part in found) or "no part of a treebank"
-                raise InputError(f"{folder}: has no file such as xx_name-ud-{part}.conllu (found {there})")
-        return cls(path, {part: found[part][0] for part in PARTS if part in found}, code, _licence(path))
+            if part not in by_part:
+                present = ", ".join(part for part in PARTS if part in by_part) or "no part of a treebank"
+                raise InputError(f"{folder}: has no file such as xx_name-ud-{part}.conllu (found {present})")
+        return cls(path, {part: by_part[part][0] for part in PARTS if part in by_part}, code, _licence(path))
 
     def read(self, part: str) -> Treebank:
         """Read a part; its source name does not reveal where the folder is."""
