@@ -2,9 +2,10 @@
 
 ``python recipes/train.py [NAME …]`` trains the named ones from the treebanks in ARCWISE_TREEBANKS:
 NAME/train.conllu.xz, dev and test. Options come from recipes/NAME.toml or else recipes/default.toml;
-training is deterministic. Models and cards go to build/models; the English ones, which ship with arcwise, to
+training is deterministic. Models and cards go to the folder models, and into the list of known
+models (src/arcwise/data/known-models.json); the English ones, which ship with arcwise, go to
 src/arcwise/shipped_models. A recipe with a section [distillation] has the teacher of ``FREE`` and learns from
-``--text FILE`` too, such as that of recipes/debian_text.py. ``--parser FILE`` uses a parser trained before,
+``--text FILE`` too, such as that of recipes/free_text.py. ``--parser FILE`` uses a parser trained before,
 e.g. by ``benchmarks.neural_parsers --models`` on a machine with a GPU. ``--rules`` does not train: it updates
 the character substitutes (``arcwise.features.look_alikes``), the treebank's rules and which lemma scripts fit
 unseen forms in the existing model.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import hashlib
 import json
 import os
 import sys
@@ -29,11 +31,10 @@ from arcwise.learning.config import from_dict, read_toml
 from arcwise.learning.model_file import Packed, read_model, write_model
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained_model import TrainedParser
-from arcwise.models import load, open_model, open_packed
+from arcwise.models import open_model, open_packed
+from arcwise.models.model_card import ModelCard, Scores, calibration_note, describe
 from arcwise.models.teacher import load_distillation
 from arcwise.models.train_pipeline import Teach, raw_text_scores, read_config, train_pipeline
-from arcwise.parsing.calibration import reliability
-from arcwise.parsing.scored import ScoredParser
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.text.tagger import Tagger
 from arcwise.text.tokenizer import Tokenizer, TokenizerConfig
@@ -42,12 +43,7 @@ from arcwise.treebanks.files import read_bytes
 
 ROOT = Path(__file__).parents[1]
 SHIPPED = ROOT / "src" / "arcwise" / "shipped_models"
-WAYS = {
-    "graph": "graph-based parser",
-    "neural": "neural parser, which also corrects tags",
-    "transition": "greedy transition-based parser",
-}
-"""Description on the card, by kind of parser."""
+KNOWN = ROOT / "src" / "arcwise" / "data" / "known-models.json"
 
 
 @dataclass(frozen=True)
@@ -108,7 +104,7 @@ def train(
         "licence": f"{source.licence} (the treebank's)",
         "made by": _command(name, parser_file, texts),
     }
-    target = (SHIPPED if source.shipped else ROOT / "build" / "models") / f"{source.code}.arcwise"
+    target = (SHIPPED if source.shipped else ROOT / "models") / f"{source.code}.arcwise"
     with Progress() as progress:
         if rules:
             packed = _with_rules(read_model(target), parts["train"])
@@ -117,12 +113,10 @@ def train(
                 before = _command(name, None, texts)
             packed.header["card"] |= card | {"made by": f"{before}; {_command(name, None, ())} --rules"}
             pipeline = open_packed(packed)
-            packed.header["card"]["dev"] = raw_text_scores(pipeline, parts["dev"])
         elif parser_file is not None:
             tokenizer = Tokenizer.train(parts["train"], config=config.tokenizer, seed=config.seed)
             tagger = Tagger.train(parts["train"], config=config.tagger, seed=config.seed)
             pipeline = _reading(Pipeline(tokenizer, tagger, open_model(parser_file), card=card))
-            pipeline.card["dev"] = raw_text_scores(pipeline, parts["dev"])
         else:
             pipeline = train_pipeline(
                 parts["train"],
@@ -134,12 +128,16 @@ def train(
                 teach=_teach(source.teacher, _recipe(name), texts) if taught else None,
             )
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_model(target, packed if rules else pipeline.pack())
-        saved = load(target)
+        saved = open_packed(packed if rules else pipeline.pack())
+        assert isinstance(saved, Pipeline)
         scores = {part: raw_text_scores(saved, parts[part]) for part in ("dev", "test")}
-        text = _card(name, source, target, scores, parts["train"], config.kind, pipeline.card["made by"])
-        text += _calibration(saved, parts["test"])
-        target.with_suffix(".md").write_text(text)
+        (packed.header["card"] if rules else pipeline.card).update(scores)
+        write_model(target, packed if rules else pipeline.pack())
+        command = pipeline.card["made by"]
+        description = _card(name, source, saved, target, scores, parts["test"], command)
+        target.with_suffix(".md").write_text(description.markdown())
+        if not source.shipped:
+            _register(source, description, target)
         progress.say(
             f"{target.relative_to(ROOT)}: " + "  ".join(f"{k} {v:.2f}" for k, v in scores["test"].items())
         )
@@ -201,34 +199,30 @@ def _read(folder: Path, name: str, part: str) -> Treebank:
 
 
 def _card(
-    name: str,
-    source: Source,
-    target: Path,
-    scores: dict[str, dict[str, float]],
-    train: Treebank,
-    kind: str,
-    command: str,
-) -> str:
-    header = " | ".join(scores["test"])
-    rows = "\n".join(
-        f"| {part} | " + " | ".join(f"{v:.2f}" for v in s.values()) + " |" for part, s in scores.items()
-    )
-    load = f'`arcwise.load("{source.code}")`' if source.shipped else f"`arcwise.load({target.name!r})`"
-    return (
-        f"# {source.language}: {target.name}\n\n"
-        f"Pipeline from raw text to trees: tokenizer, tagger, lemmatizer and {WAYS[kind]}. {load}\n\n"
-        f"- **Data**: {source.version}, training part, {len(train):,} sentences, {train.word_count:,} words\n"
-        f"{_lessons(source)}"
-        f"- **Licence**: {source.licence}, that of the training data\n"
-        f"- **Training command**: `{command}`, options in `recipes/{_recipe(name).name}`"
-        f"{_trained_before(command)}\n"
-        f"- **Size**: {target.stat().st_size / 1e6:.1f} MB\n\n"
-        "CoNLL 2018 metrics from raw text (F1, %), computed by `arcwise.evaluation`, which agrees with the "
-        "official scorer:\n\n"
-        f"| part | {header} |\n|{' --- |' * (len(scores['test']) + 1)}\n{rows}\n\n"
-        "Trained on the genres of this treebank alone: expect lower accuracy, and confidences that are too "
-        "high, on other text.\n"
-    )
+    name: str, source: Source, saved: Pipeline, target: Path, scores: Scores, test: Treebank, command: str
+) -> ModelCard:
+    closing = [calibration_note(saved, test)]
+    if not source.shipped:
+        closing.append(f"In a clone of the repository, `arcwise models install {source.code}` installs it.")
+    card = describe(saved, target, load=source.code, scores=scores, closing=closing)
+    recipe = f"`{command}`, options in `recipes/{_recipe(name).name}`{_trained_before(command)}"
+    licence = f"{source.licence}, that of the training data"
+    return replace(card, licence=licence, made_by=recipe, lessons=_lessons(source))
+
+
+def _register(source: Source, card: ModelCard, target: Path) -> None:
+    """Add a model of the folder models to the list that ``arcwise models`` knows."""
+    known = json.loads(KNOWN.read_text()) | {
+        source.code: {
+            "language": source.language,
+            "treebank": source.version,
+            "licence": source.licence,
+            "bytes": card.bytes,
+            "sha256": hashlib.sha256(target.read_bytes()).hexdigest(),
+            "scores": card.scores["test"],
+        }
+    }
+    KNOWN.write_text(json.dumps(known, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
 
 
 def _trained_before(command: str) -> str:
@@ -245,25 +239,9 @@ def _lessons(source: Source) -> str:
     if not source.teacher:
         return ""
     return (
-        f"- **Teacher**: `{source.teacher}`, on the treebank and on prose of the Debian packages anarchism "
+        f"`{source.teacher}`, on the treebank and on prose of the Debian packages anarchism "
         "(GPL 2 or later), debian-handbook (GPL 2 or later, or CC BY-SA 3.0) and fortunes (BSD), which "
-        "`recipes/debian_text.py` extracts\n"
-    )
-
-
-def _calibration(pipeline: Pipeline, test: Treebank) -> str:
-    """Calibration on gold words with the pipeline's predicted tags."""
-    parser = pipeline.parser
-    if not isinstance(parser, ScoredParser):
-        return (
-            "\nIts confidences (`--confidence`) are shares of a beam, not calibrated probabilities, and it "
-            "has no alternatives and accepts no constraints: use `en` for these.\n"
-        )
-    curves = reliability(parser, pipeline.tagger.tag(test))
-    labels = "" if curves.labels is None else f", DeprelProb {100 * curves.labels.error:.1f} %"
-    return (
-        f"\nExpected calibration error on the test set, with gold tokens: HeadProb "
-        f"{100 * curves.heads.error:.1f} %{labels}.\n"
+        "the first version of `recipes/free_text.py`, `recipes/debian_text.py`, extracted"
     )
 
 

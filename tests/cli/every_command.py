@@ -4,6 +4,7 @@ kinds."""
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -16,7 +17,8 @@ from arcwise.cli._support.files import Files
 from arcwise.cli.main import COMMANDS, app
 
 TREEBANK, OTHER, MODEL, TRANSITION, CERTIFICATE = "treebank", "other", "model", "transition", "certificate"
-"""Files that a command is given, by their names in the folder of a test."""
+PIPELINE, RELEASED = "small.arcwise", "released"
+"""Files that a command is given, and the folder of a treebank, by their names in the folder of a test."""
 
 GIVEN: Mapping[str, Mapping[str, str]] = {
     "validate": {"files": TREEBANK},
@@ -37,6 +39,10 @@ GIVEN: Mapping[str, Mapping[str, str]] = {
     "info": {"model": MODEL},
     "calibrate": {"treebank": TREEBANK, "model": MODEL},
     "features": {},
+    "models list": {},
+    "models install": {"source": PIPELINE, "folder": "installed"},
+    "models train": {"name": "xx", "treebank": RELEASED, "folder": "installed"},
+    "models card": {"model": PIPELINE},
     "induce": {"corpus": TREEBANK, "learner": "global", "epsilon": "0.5"},
     "verify": {"certificate": CERTIFICATE, "corpus": TREEBANK},
     "evaluate": {"gold": TREEBANK, "system": OTHER},
@@ -92,6 +98,9 @@ PLAIN = {
     "host": "an address",
     "allow_origin": "an address",
     "signals": "names of signals",
+    "sha256": "a hash",
+    "licence": "a licence",
+    "language_name": "a language",
 }
 """Parameters that take text and name no file, and what they are."""
 
@@ -102,7 +111,7 @@ def names() -> list[str]:
 
 
 def module(command: str) -> Any:
-    return import_module(f"arcwise.cli.{command.replace('-', '_')}")
+    return import_module(f"arcwise.cli.{re.sub('[- ]', '_', command)}")
 
 
 def files_of(command: str) -> Files:
@@ -127,13 +136,25 @@ class Prepared:
 
     def arguments(self, command: str, **changed: str | None) -> list[str]:
         """The command line of a command, with parameters given, changed or (None) left out."""
-        here = {TREEBANK, OTHER, MODEL, TRANSITION, CERTIFICATE, "new", "parts"}
+        here = {
+            TREEBANK,
+            OTHER,
+            MODEL,
+            TRANSITION,
+            CERTIFICATE,
+            PIPELINE,
+            RELEASED,
+            "new",
+            "parts",
+            "installed",
+        }
         given = {
             name: str(self.folder / value) if value in here else value
             for name, value in GIVEN[command].items()
         } | changed
-        line = [command] + (["--quiet"] if command == "train" else [])
+        line = [*command.split(), *(["--quiet"] if command in ("train", "models train") else [])]
         line += ["--learn", "--overwrite"] if "learned" in changed else []
+        line += ["--overwrite"] if command == "models train" else []
         positions: list[str] = []
         group: Any = typer.main.get_command(app)
         for parameter in group.get_command(None, command).params:

@@ -22,7 +22,9 @@ from cli.every_command import (
     GIVEN,
     MODEL,
     OTHER,
+    PIPELINE,
     PLAIN,
+    RELEASED,
     TRANSITION,
     TREEBANK,
     Prepared,
@@ -63,6 +65,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert run([*train, "--parser", "transition", "--epochs", "1", "--model", str(folder / TRANSITION)]) == 0
     induce = ["induce", str(folder / TREEBANK), "--learner", "global", "--epsilon", "0.5"]
     assert run([*induce, "--certificate", str(folder / CERTIFICATE)]) == 0
+    (folder / RELEASED).mkdir()
+    small_treebank().write(folder / RELEASED / "xx_small-ud-train.conllu")
+    name = PIPELINE.removesuffix(".arcwise")
+    models_train = ["models", "train", name, "--quiet", "--treebank", str(folder / RELEASED)]
+    assert run([*models_train, "--folder", str(folder)]) == 0
     (folder / "small.toml").unlink()
     return folder
 

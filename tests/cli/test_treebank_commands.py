@@ -162,7 +162,7 @@ def test_help_lists_every_command_and_each_explains_itself(capsys: pytest.Captur
     listed = capsys.readouterr().out
     for name in (name for section in COMMANDS.values() for name in section):
         assert name in listed
-        assert run([name, "--help"]) == 0
+        assert run([*name.split(), "--help"]) == 0
         assert "Usage: arcwise" in capsys.readouterr().out
 
 

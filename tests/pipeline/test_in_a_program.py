@@ -100,14 +100,17 @@ def test_models_from_before_do_not_say(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_load_says_what_there_is() -> None:
     with pytest.raises(
-        ModelError, match=r"^name: found none, .*\(en-fast, en\) or a file; .*arcwise train --pipeline"
+        ModelError, match=r"^name: found none, .*\(en-fast, en.*\) or a file; .*models train NAME --treebank"
     ):
         arcwise.load()
     with pytest.raises(
         ModelError,
-        match=r"^de: no such model file or shipped model .*\(en-fast, en\); .*arcwise train --pipeline",
+        match=r"^xx: no such model file or installed model .*\(en-fast, en.*\); train it on a treebank of "
+        "the language: 'arcwise models train xx --treebank FOLDER'$",
     ):
-        arcwise.load("de")
+        arcwise.load("xx")
+    with pytest.raises(ModelError, match=r"^a/xx: no such .*'arcwise models train NAME --treebank FOLDER'$"):
+        arcwise.load("a/xx")
 
 
 # ---- travelling

@@ -378,7 +378,7 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     "arguments, told",
     [
-        (["--model", "nothing"], "nothing: no such model file or shipped model"),
+        (["--model", "nothing"], "nothing: no such model file or installed model"),
         (["--model", "a=en-fast", "--model", "a=en-fast"], "--model: found the name 'a' twice, expected "
             "different names"),
         (["--max-words", "0"], "--max-words: found 0, expected 1..1000000"),

@@ -58,7 +58,7 @@ def _short(info: Mapping[str, Any]) -> dict[str, Any]:
         if key == "config":
             summary["options"] = _changed_options(value)
         elif isinstance(value, Mapping) and all(isinstance(item, float | int) for item in value.values()):
-            summary[key] = f"from raw text: {_text(dict(value))}" if key == "dev" else _text(dict(value))
+            summary[key] = "from raw text: " * (key in ("dev", "test")) + _text(dict(value))
         elif key == "taught":
             summary[key] = ", ".join(f"{name}: {_text(item)}" for name, item in value.items())
         elif isinstance(value, Mapping):

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -39,6 +40,10 @@ COMMANDS: dict[str, dict[str, str]] = {
         "info": "Describe a model: data, configuration, scores, size",
         "calibrate": "Measure and improve the calibration of a parser's confidences",
         "features": "Print the feature templates of the graph-based parser",
+        "models list": "List installed and known models with licences and scores",
+        "models install": "Install a known model, a file or an address, to be loaded by name",
+        "models train": "Train and install a model from the folder of a treebank",
+        "models card": "Print the card of a model: Markdown with YAML front matter",
     },
     "Grammars": {
         "induce": "Learn a grammar from tagged sentences without trees",
@@ -59,7 +64,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
 }
 """Heading → command → description, in the order of ``arcwise --help``. The command NAME is the function
-``run`` of cli/NAME.py."""
+``run`` of cli/NAME.py, and that of a command of two words stands in cli/ONE_TWO.py."""
 
 _UsageError: Any = typer.BadParameter.__base__
 _ClickError: Any = _UsageError.__base__
@@ -86,7 +91,7 @@ class LazyGroup(TyperGroup):
         from arcwise.cli._support.options import name_flags_in_errors
         from arcwise.cli._support.usage import PlainCommand, name_values
 
-        module = import_module(f"arcwise.cli.{cmd_name.replace('-', '_')}")
+        module = import_module(f"arcwise.cli.{re.sub('[- ]', '_', cmd_name)}")
         command = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         run = getattr(module, "FILES", Files()).checked(module.run)
         run = name_flags_in_errors(run, getattr(module, "ALIASES", {}))
@@ -96,8 +101,13 @@ class LazyGroup(TyperGroup):
         return subcommand
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command of the first argument; an error suggests commands with similar names."""
+        """The command of the first argument, or of two; an error suggests commands with similar names."""
         commands = self.list_commands(ctx)
+        if f"{args[0]} {args[1] if len(args) > 1 else ''}" in commands:
+            return super().resolve_command(ctx, [f"{args[0]} {args[1]}", *args[2:]])
+        seconds = [name.partition(" ")[2] for name in commands if name.startswith(f"{args[0]} ")]
+        if seconds:
+            ctx.fail(f"{args[0]} needs a second word: {', '.join(seconds)}")
         if args[0] not in commands:
             similar = [f"'{name}'" for name in get_close_matches(args[0], commands)]
             suggestion = f", did you mean {' or '.join(similar)}?" if similar else ""

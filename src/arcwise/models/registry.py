@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from weakref import WeakValueDictionary
 from arcwise.errors import ArcwiseError, MissingExtraError, ModelError, OptionError
 from arcwise.learning.model_file import Packed, read_model, starts_as_json
 from arcwise.log import logger
+from arcwise.models.installed import find_model, how_to_get, installed_names, shipped_models
 from arcwise.models.model_checks import check_packed, check_parser
 from arcwise.parsing.parser import Parser
 from arcwise.treebanks.files import PathLike, path_kind
@@ -156,39 +156,25 @@ def _log_loaded(packed: Packed, seconds: float) -> None:
     )
 
 
-def shipped_models() -> dict[str, Path]:
-    """Return the names and files of the models shipped with arcwise.
-
-    >>> "en" in shipped_models()
-    True
-    """
-    folder = Path(str(files("arcwise") / "shipped_models"))
-    return {path.stem: path for path in sorted(folder.glob("*.arcwise"))}
-
-
 def model_path(name: PathLike) -> Path:
-    """Return the file of a shipped model (``en``), or the path if it is no such name."""
-    shipped = shipped_models()
-    if isinstance(name, str) and name in shipped:
-        return shipped[name]
-    path = Path(name)
+    """Return the file of a shipped or installed model (``en``), or the path if it is no such name."""
+    path = find_model(name) if isinstance(name, str) else None
+    if path is None:
+        path = Path(name)
     if path_kind(path) is None:
-        raise ModelError(f"{name}: no such model file or shipped model ({_named(shipped)}); {_HOW_TO_TRAIN}")
+        raise ModelError(
+            f"{name}: no such model file or installed model ({_named(installed_names())}); "
+            + how_to_get(str(name))
+        )
     return path
 
 
-_HOW_TO_TRAIN = (
-    "train a model on a treebank of the language: "
-    "'arcwise train --pipeline --train FILE.conllu --model NAME.arcwise'"
-)
-
-
-def _named(shipped: Iterable[str]) -> str:
-    return ", ".join(shipped) or "none"
+def _named(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
 
 
 def load(name: PathLike | None = None) -> Pipeline:
-    """Load a pipeline: a shipped model by name, or a file of ``arcwise train --pipeline``.
+    """Load a pipeline: a shipped or installed model by name, or a file of ``arcwise train --pipeline``.
 
     >>> nlp = load("en")
     >>> doc = nlp("The birds sing. They fly, too!")
@@ -201,8 +187,8 @@ def load(name: PathLike | None = None) -> Pipeline:
 
     if name is None:
         raise ModelError(
-            f"name: found none, expected a shipped model ({_named(shipped_models())}) or a file; "
-            + _HOW_TO_TRAIN
+            f"name: found none, expected an installed model ({_named(installed_names())}) or a file; "
+            + how_to_get("NAME")
         )
     start = perf_counter()
     packed = read_model(model_path(name))
