@@ -211,6 +211,6 @@ export class Canvas {
     const fitting = Math.min(1, (box.clientWidth - edge) / drawn.width, (most - edge) / drawn.height);
     const back = Math.abs(state.view.zoom - fitting) < 0.001;
     state.look({ zoom: back ? 1 : fitting });
-    if (!back && fitting < READABLE) tell(`The whole tree at ${percent(fitting)} of its size; Shift Z goes back.`);
+    if (!back && fitting < READABLE) tell(`The whole tree at ${percent(fitting)} of its size; Shift Z goes back. The vertical layout (More) keeps words readable.`);
   }
 }

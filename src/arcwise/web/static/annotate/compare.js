@@ -50,7 +50,7 @@ export class Compare {
     }
     return el("section", { "data-number": item.sentence },
       button(`${item.sentence + 1} ${item.sent_id ?? ""}`, () => this.state.open(item.sentence, item.rows[0]?.row), { class: "link" }), el("bdi", { class: "text" }, item.text ?? ""),
-      el("table", {}, el("thead", {}, el("tr", {}, ["word", "column", "here", "other", ""].map((name) => el("th", { scope: "col" }, name)))),
+      el("table", {}, el("thead", {}, el("tr", {}, ["word", "column", "here", "other", "edit"].map((name) => el("th", { scope: "col" }, name)))),
         el("tbody", {}, item.rows.map((row) => this.#row(item, row)))));
   }
 

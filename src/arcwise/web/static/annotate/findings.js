@@ -13,7 +13,7 @@ export class Checks {
   constructor(box, state) {
     Object.assign(this, { box, state, version: null, sign: "", asked: false });
     state.on("changed", () => (this.version = null));
-    this.start = button("Check the whole file", () => this.check(), { class: "main" });
+    this.start = button("Check the whole file", () => this.check());
     this.line = el("p", { class: "soft line", role: "status" });
     this.list = el("div", { class: "findings" });
     this.filter = el("select", { id: "checks-filter", "aria-label": "Show", onchange: () => this.#filter(this.filter.value) },

@@ -187,7 +187,7 @@ export class Page {
   wordMenu(at) {
     const empty = this.state.row()?.kind === "empty";
     const entries = this.actions.filter((action) => (empty ? ["remove-empty", "form", "upos", "feats", "deps", "misc"].includes(action.id) : action.word));
-    menu({ at, title: "Word", entries: entries.map((action, k) => ({ title: action.title, key: action.keys[0] ? written(action.keys[0]) : "", run: action.run, first: k > 0 && entries[k - 1].group !== action.group })) });
+    menu({ at, title: "Word", entries: entries.map((action, k) => ({ title: action.title, key: action.keys[0] ? written(action.keys[0]) : "", run: action.run, first: k > 0 && (BEGINS.includes(action.id) || entries[k - 1].group !== action.group) })) });
   }
 
   /** The menu of commands that are rarely needed. */
@@ -325,6 +325,9 @@ export class Page {
     this.diskMessage = tellUntil(gone ? "The file was deleted. Saving creates it again." : "Another program changed the file. Nothing has been overwritten.", "bad", ...(gone ? [] : [merge]));
   }
 }
+
+/** Entries of a word's menu that begin a group: the structure of the sentence, then notes and help. */
+const BEGINS = ["split", "note"];
 
 const rectOf = (id) => {
   const { left, top, bottom, right, width } = document.getElementById(id).getBoundingClientRect();

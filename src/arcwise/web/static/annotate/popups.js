@@ -36,7 +36,7 @@ export function typed(event) {
 }
 
 function place(box, at) {
-  document.body.append(box);
+  document.querySelector("main").append(box); // in a landmark
   const size = box.getBoundingClientRect();
   const left = Math.max(MARGIN, Math.min(at.left + at.width / 2 - size.width / 2, window.innerWidth - size.width - MARGIN));
   const below = at.bottom + 6 + size.height < window.innerHeight;
@@ -163,7 +163,7 @@ export function ask({ at, title, value = "", hint = "", error = "", entered, cho
 
 /** A popup of any content: `build(close)` returns its children. Escape closes it; `first` has the focus, else its first control. */
 export function panel(at, title, build, first = null) {
-  const box = popup(at, { class: "panel", role: "dialog", "aria-label": title }, null, el("h3", {}, title), ...[build(() => closePopup())].flat(Infinity));
+  const box = popup(at, { class: "panel", role: "dialog", "aria-label": title }, null, el("h2", {}, title), ...[build(() => closePopup())].flat(Infinity));
   box.addEventListener("keydown", (event) => {
     if (event.key === "Escape") closePopup();
     event.stopPropagation();
