@@ -276,10 +276,10 @@ def test_help_commands_and_parts_of_the_page(open_page: OpenPage) -> None:
         "() => !document.querySelector('dialog')"
     )  # the focus is back at the tree then
     seen = set()
-    for _ in range(3):
+    for _ in range(4):
         tab.page.keyboard.press("F6")
-        seen.add(tab.page.evaluate("document.activeElement.closest('#tree, #side, #top').id"))
-    assert seen == {"tree", "side", "top"}  # no trap
+        seen.add(tab.page.evaluate("document.activeElement.closest('#tree, #word, #side, #top').id"))
+    assert seen == {"tree", "word", "side", "top"}  # no trap
 
 
 def test_no_key_has_two_meanings(open_page: OpenPage) -> None:

@@ -186,3 +186,30 @@ def test_a_picture_of_the_tree_is_copied(open_page: OpenPage) -> None:
         }"""
     )
     assert size[0] == pytest.approx(2 * size[1], abs=2)
+
+
+def test_the_selected_word_stays_on_the_screen_below_a_tall_tree(open_page: OpenPage) -> None:
+    tab = open_page(LONG)
+    tab.page.evaluate("own.state.look({ vertical: true })")
+    tab.page.wait_for_selector("#tree svg.vertical")
+    tab.page.wait_for_selector("#word .choices")
+    bottom = tab.page.locator("#word").evaluate("(box) => box.getBoundingClientRect().bottom")
+    assert bottom <= 850
+
+
+def test_every_button_of_the_toolbar_is_whole_on_a_phone(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN, model=True)
+    tab.page.set_viewport_size({"width": 390, "height": 844})
+    edges = tab.page.locator("header button:visible").evaluate_all(
+        "(buttons) => buttons.map((b) => [b.getBoundingClientRect().left, b.getBoundingClientRect().right])"
+    )
+    assert len(edges) > 10
+    assert all(0 <= left < right <= 390 for left, right in edges)
+
+
+def test_features_break_between_features(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS.replace("NOUN\t_\t_", "NOUN\t_\tDefinite=Def|PronType=Art", 1))
+    tab.press("Shift+E")
+    cell = tab.page.locator("#table tr[data-id='1'] [data-column=feats]")
+    assert cell.inner_html() == "Definite=Def|<wbr>PronType=Art"
+    assert cell.inner_text() == "Definite=Def|PronType=Art"

@@ -204,10 +204,19 @@ export class Canvas {
     this.state.look({ zoom: Math.max(0.1, Math.min(3, this.state.view.zoom * factor)) });
   }
 
+  /** The height that the box can have while the parts around it stay on the screen. */
+  #tallest() {
+    const { box } = this, work = box.parentElement, style = getComputedStyle(work), limits = getComputedStyle(box);
+    const parts = [...work.children].filter((part) => part !== box && part.offsetHeight > 1);
+    const others = parts.reduce((sum, part) => sum + part.offsetHeight + (Number.parseFloat(style.rowGap) || 0), 0);
+    const room = style.overflowY === "visible" ? Infinity : work.clientHeight - others - 6; // its padding
+    return Math.max(Number.parseFloat(limits.minHeight) || 0, Math.min(Number.parseFloat(limits.maxHeight) || window.innerHeight, room));
+  }
+
   /** Zoom so that the tree fits the window, or back to its natural size. */
   fit() {
     const { drawn, box, state } = this;
-    const most = Number.parseFloat(getComputedStyle(box).maxHeight) || window.innerHeight, edge = 6;
+    const most = this.#tallest(), edge = 6;
     const fitting = Math.min(1, (box.clientWidth - edge) / drawn.width, (most - edge) / drawn.height);
     const back = Math.abs(state.view.zoom - fitting) < 0.001;
     state.look({ zoom: back ? 1 : fitting });

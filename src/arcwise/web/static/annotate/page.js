@@ -58,7 +58,7 @@ export class Page {
 
   async step(by) {
     const next = this.state.neighbour(by);
-    if (next === null) tell(by > 0 ? "This is the last sentence." : "This is the first sentence.");
+    if (next === null) tell(`This is the ${by > 0 ? "last" : "first"} sentence${this.state.order ? " of the list" : ""}.`);
     else await this.open(next);
   }
 
@@ -165,11 +165,10 @@ export class Page {
     if (focus) this.views[name].focus();
   }
 
-  /** Move the focus in a cycle: tree, side panel, table, toolbar. */
+  /** Move the focus in a cycle: tree, selected word, table, side panel, toolbar. */
   nextPart(step) {
-    const table = document.querySelector("#table:not([hidden]) [tabindex='0']");
-    const parts = [document.getElementById("tree"), document.querySelector("[data-side][aria-selected=true]"), ...(table ? [table] : []), document.querySelector("#top [data-action]")];
-    const at = parts.findIndex((part) => part === document.activeElement || part.closest("#tree, #side, #table, #top").contains(document.activeElement));
+    const parts = ["#tree", "#word button", "#table:not([hidden]) [tabindex='0']", "[data-side][aria-selected=true]", "#top [data-action]"].map((part) => document.querySelector(part)).filter(Boolean);
+    const at = parts.findIndex((part) => part.closest("#tree, #word, #table, #side, #top").contains(document.activeElement));
     parts[(at + step + parts.length) % parts.length].focus();
   }
 
@@ -192,7 +191,7 @@ export class Page {
 
   /** The menu of commands that are rarely needed. */
   more() {
-    const groups = [["second", "enhanced", "vertical", "theme", "legend"], ["accept-tags", "accept-above"], ["insert", "append", "remove-sentence"], ["annotator", "save", "copy-picture", "save-picture", "print"], ["commands", "help"]];
+    const groups = [["second", "enhanced", "vertical", "theme", "legend"], ["accept-tags", "accept-above"], ["insert", "append", "retokenize", "join-sentences", "remove-sentence"], ["annotator", "save", "copy-picture", "save-picture", "print"], ["commands", "help"]];
     const find = (id) => this.actions.find((action) => action.id === id);
     menu({ at: rectOf("more"), title: "More commands", entries: groups.flatMap((ids, k) => ids.map((id, at) => ({
       title: find(id).title, key: find(id).keys[0] ? written(find(id).keys[0]) : "", run: find(id).run, first: k > 0 && at === 0, pressed: id === "second" ? this.state.second : this.state.view[id],

@@ -26,8 +26,9 @@ export const popupOpen = () => open !== null;
 /** Deliver a key that was pressed before the popup was open. */
 export function typed(event) {
   const input = open.box.querySelector("input:not([type=checkbox])");
-  if (input && event.key.length === 1 && !event.ctrlKey && !event.metaKey) {
-    input.setRangeText(input.dataset.free === undefined && input.getAttribute("role") === "combobox" ? latinKey(event) : event.key, input.selectionStart, input.selectionEnd, "end");
+  const letter = input?.dataset.free === undefined && input?.getAttribute("role") === "combobox" ? latinKey(event) : event.key;
+  if (input && letter.length === 1 && !event.ctrlKey && !event.metaKey) {
+    input.setRangeText(letter, input.selectionStart, input.selectionEnd, "end");
     input.dispatchEvent(new Event("input"));
   } else {
     const { key, code, ctrlKey, metaKey, shiftKey, altKey } = event;

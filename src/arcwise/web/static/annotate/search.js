@@ -143,7 +143,7 @@ export class Search {
       this.line.textContent = `${answer.total ?? changes.length} sentences would change; nothing has changed yet.${answer.refused?.length ? ` ${answer.refused.length} hits are skipped: ${answer.refused[0].reason ?? ""}` : ""}`;
       this.apply.disabled = !changes.length;
       this.more.hidden = true;
-      show(this.list, changes.slice(0, 200).map((change) => el("li", { class: "change" }, change.hits.map((words) => this.#choice(change, words)), el("button", { type: "button", class: "item", onclick: () => this.open({ sentence: change.sentence, words: { row: change.edits[0]?.row ?? change.edits[0]?.first } }) },
+      show(this.list, changes.slice(0, 200).map((change) => el("li", { class: "change" }, el("span", { class: "hits" }, change.hits.map((words) => this.#choice(change, words))), el("button", { type: "button", class: "item", onclick: () => this.open({ sentence: change.sentence, words: { row: change.edits[0]?.row ?? change.edits[0]?.first } }) },
         el("span", { class: "soft" }, `${change.sentence + 1} ${change.sent_id ?? ""}`), el("b", {}, change.edits.map(inWords).join("; ")), el("bdi", { class: "text" }, change.text ?? "")))));
     } catch (refusal) {
       this.#refused(refusal);
@@ -153,7 +153,7 @@ export class Search {
   /** The checkbox of a hit: without its mark, the hit stays as it is. */
   #choice(change, words) {
     const key = `${change.sentence} ${JSON.stringify(words)}`, ids = Object.values(words).join(" ");
-    return el("input", {
+    const box = el("input", {
       type: "checkbox", checked: true, "aria-label": `Change words ${ids} of sentence ${change.sentence + 1}`, title: `Words ${ids}: remove the mark to leave this hit as it is`,
       onchange: (event) => {
         if (event.target.checked) this.skipped.delete(key);
@@ -161,6 +161,7 @@ export class Search {
         this.line.textContent = `${this.skipped.size} ${this.skipped.size === 1 ? "hit" : "hits"} deselected; nothing has changed yet.`;
       },
     });
+    return el("label", { class: "check" }, box, ids);
   }
 
   async edit() {

@@ -214,7 +214,7 @@ function plan(picture, vertical, before, distances, room) {
     distances,
   );
   const widest = Math.max(0, ...picture.arcs.map(labelWidth)), beside = vertical ? room - table.length - widest - 2 * MARGIN : 0;
-  const level = vertical ? Math.max(30, Math.min(widest + 8, beside / (places.levels + 1), 800 / Math.max(1, places.levels))) : Math.max(16, Math.min(LEVEL, 330 / Math.max(1, places.levels)));
+  const level = vertical ? Math.max(46, Math.min(widest + 8, beside / (places.levels + 1), 800 / Math.max(1, places.levels))) : Math.max(16, Math.min(LEVEL, 330 / Math.max(1, places.levels)));
   const top = level * (places.levels + 1) + 4;
   const step = vertical ? Math.max(18, ...picture.enhanced.map((arc) => textWidth(arc.label, SMALL_SIZE) + 6)) : 18;
   const tokenDepth = vertical ? table.length + 6 : 14 + (table.total + 1) * ROW + 12;
