@@ -213,3 +213,52 @@ def test_features_break_between_features(open_page: OpenPage) -> None:
     cell = tab.page.locator("#table tr[data-id='1'] [data-column=feats]")
     assert cell.inner_html() == "Definite=Def|<wbr>PronType=Art"
     assert cell.inner_text() == "Definite=Def|PronType=Art"
+
+
+def test_buttons_of_the_toolbar_have_an_icon_and_a_name(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.page.set_viewport_size({"width": 1400, "height": 850})
+    named = tab.page.locator("header .tools button:has(.icon)")
+    texts = named.all_inner_texts()
+    assert len(texts) >= 6
+    assert all(not text[0].isalnum() and text[1:3].isalpha() for text in texts), texts
+
+
+def test_a_tree_that_is_wider_than_the_window_fades_at_its_edges(open_page: OpenPage) -> None:
+    tab = open_page(LONG)
+    style = tab.page.locator("#tree").evaluate(
+        "(box) => [getComputedStyle(box).backgroundImage, getComputedStyle(box).backgroundAttachment]"
+    )
+    assert style[0].count("linear-gradient") == 4
+    # Covers move with the tree, so that a shadow is seen where something is hidden, and nowhere else.
+    assert style[1].split(", ")[:4] == ["local", "local", "scroll", "scroll"]
+
+
+def test_keys_and_columns_of_the_help_card_are_aligned(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.page.set_viewport_size({"width": 1400, "height": 850})
+    tab.press("?")
+    sections = tab.page.locator("#help section").evaluate_all(
+        """(sections) => sections.map((section) => {
+          const box = section.getBoundingClientRect();
+          const keys = [...section.querySelectorAll('kbd')].map((key) => key.getBoundingClientRect());
+          return [box.left, box.top, Math.min(box.left, ...keys.map((key) => key.left))];
+        })"""
+    )
+    assert all(left - first < 1 for left, _, first in sections)  # no key sticks out
+    columns: dict[int, float] = {}
+    for left, top, _ in sections:
+        columns.setdefault(round(left), top)
+    assert len(columns) > 2
+    assert max(columns.values()) - min(columns.values()) < 1
+
+
+def test_the_menu_of_a_word_is_grouped(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.word("1").click(button="right")
+    firsts = tab.page.locator(".menu button.first").all_inner_texts()
+    assert [text.split("\n")[0] for text in firsts] == [
+        "Tag (UPOS)",
+        "Split word (or sentence)",
+        "Note on the word, its arc or the sentence",
+    ]

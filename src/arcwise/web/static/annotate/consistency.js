@@ -153,7 +153,7 @@ export class Consistency {
   async next() {
     if (this.version === null) {
       await this.find();
-      if (this.version === null) return tell("The file is being compared with itself; press ; again when that has ended.");
+      if (this.version === null) return tell("The comparison is still running; press ; again when it has finished.");
     }
     let { group, place } = this.at;
     place += 1;

@@ -150,11 +150,11 @@ export class Search {
     }
   }
 
-  /** The checkbox of a hit: without its mark, the hit stays as it is. */
+  /** The checkbox of a hit: cleared, the hit stays as it is. */
   #choice(change, words) {
     const key = `${change.sentence} ${JSON.stringify(words)}`, ids = Object.values(words).join(" ");
     const box = el("input", {
-      type: "checkbox", checked: true, "aria-label": `Change words ${ids} of sentence ${change.sentence + 1}`, title: `Words ${ids}: remove the mark to leave this hit as it is`,
+      type: "checkbox", checked: true, "aria-label": `Change words ${ids} of sentence ${change.sentence + 1}`, title: `Words ${ids}: clear the checkbox to leave this hit unchanged`,
       onchange: (event) => {
         if (event.target.checked) this.skipped.delete(key);
         else this.skipped.set(key, { sentence: change.sentence, words });

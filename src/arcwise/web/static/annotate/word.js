@@ -149,7 +149,7 @@ export class WordPanel {
     const lines = shown.slice(0, MOST).map(line);
     if (shown.length > MOST) lines.push(el("li", {}, el("details", {}, el("summary", {}, `${shown.length - MOST} more findings in this sentence`), el("ul", { class: "lines" }, shown.slice(MOST).map(line)))));
     const suspicious = sentence.doubts.filter((entry) => entry.row === row?.id).map((entry) => el("li", { class: "doubt-line" }, el("b", {}, "? "),
-      `Suspicious: an error with a probability of ${percent(entry.probability)}`,
+      `Suspicious: ${percent(entry.probability)} probability of an error`,
       entry.instead ? `; proposed: ${entry.instead.label} of ${this.editor.name(String(entry.instead.head))} ` : " ",
       entry.instead ? button("Use it", () => this.#take(entry)) : null,
       button("It is right", () => this.page.judge(entry.row, "correct"), { title: "Similar words become less suspicious" }),
