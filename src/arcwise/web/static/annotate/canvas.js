@@ -5,6 +5,7 @@ import { Drawing } from "./tree.js";
 import { picture } from "./picture.js";
 
 const READABLE = 0.5; // zoom below which text is hard to read
+const LOWEST = 200; // pixels of height that a tree always gets
 const FAR = 6; // pixels that the mouse moves before a drag starts
 
 export class Canvas {
@@ -34,6 +35,7 @@ export class Canvas {
     const view = state.view;
     const what = picture(state.sentence, { preview: state.preview, second: state.second, enhanced: view.enhanced, guessed: (id, head) => state.guess(id, head), names: view.rows, generated: state.generated.suggestions });
     this.drawn.draw(what, { vertical: view.vertical, zoom: view.zoom, passing: state.preview !== null || state.second, room: this.width / view.zoom });
+    box.classList.toggle("tall", view.vertical); // shrinks, so that the selected word stays on the screen below it
     box.classList.toggle("second", state.second);
     box.classList.toggle("choosing", this.editor.choosing !== null);
     const direction = what.rtl && !view.vertical ? "rtl" : "ltr";
@@ -206,11 +208,11 @@ export class Canvas {
 
   /** The height that the box can have while the parts around it stay on the screen. */
   #tallest() {
-    const { box } = this, work = box.parentElement, style = getComputedStyle(work), limits = getComputedStyle(box);
+    const { box } = this, work = box.parentElement, style = getComputedStyle(work);
     const parts = [...work.children].filter((part) => part !== box && part.offsetHeight > 1);
     const others = parts.reduce((sum, part) => sum + part.offsetHeight + (Number.parseFloat(style.rowGap) || 0), 0);
     const room = style.overflowY === "visible" ? Infinity : work.clientHeight - others - 6; // its padding
-    return Math.max(Number.parseFloat(limits.minHeight) || 0, Math.min(Number.parseFloat(limits.maxHeight) || window.innerHeight, room));
+    return Math.max(LOWEST, Math.min(Number.parseFloat(getComputedStyle(box).maxHeight) || window.innerHeight, room));
   }
 
   /** Zoom so that the tree fits the window, or back to its natural size. */
