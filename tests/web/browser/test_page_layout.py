@@ -262,3 +262,13 @@ def test_the_menu_of_a_word_is_grouped(open_page: OpenPage) -> None:
         "Split word (or sentence)",
         "Note on the word, its arc or the sentence",
     ]
+
+
+def test_the_list_of_commands_is_inside_the_window_of_a_phone(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN)
+    tab.page.set_viewport_size({"width": 390, "height": 844})
+    tab.page.keyboard.press(":")
+    box = tab.page.locator(".picker").bounding_box()
+    assert box["x"] >= 8
+    assert box["x"] + box["width"] <= 390 - 8
+    assert box["y"] + box["height"] <= 844

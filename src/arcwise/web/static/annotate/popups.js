@@ -36,8 +36,9 @@ export function typed(event) {
   }
 }
 
+/** Put a box below or above a place, inside the window. */
 function place(box, at) {
-  document.querySelector("main").append(box); // in a landmark
+  box.style.left = box.style.top = "0"; // the width depends on the place
   const size = box.getBoundingClientRect();
   const left = Math.max(MARGIN, Math.min(at.left + at.width / 2 - size.width / 2, window.innerWidth - size.width - MARGIN));
   const below = at.bottom + 6 + size.height < window.innerHeight;
@@ -49,6 +50,7 @@ function popup(at, attributes, done, ...children) {
   closePopup(false);
   const box = el("div", { ...attributes, class: `popup ${attributes.class ?? ""}` }, ...children);
   open = { box, done };
+  document.querySelector("main").append(box); // in a landmark
   place(box, at);
   return box;
 }
@@ -104,9 +106,10 @@ export function pick({ at, title, typed = "", find, note = () => "", picked, hin
     event.stopPropagation();
   });
   if (!free) readByPosition(input, () => find(""));
-  popup(at, { class: "picker", role: "dialog", "aria-label": title }, null,
+  const box = popup(at, { class: "picker", role: "dialog", "aria-label": title }, null,
     el("label", {}, title, input), list, hint && el("p", { class: "soft" }, hint));
   draw();
+  place(box, at); // with its list
   input.focus();
   return { redraw: () => input.isConnected && draw() };
 }
