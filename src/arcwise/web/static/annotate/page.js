@@ -243,7 +243,7 @@ export class Page {
     state.api.annotator = name.value.trim();
     recall("arcwise-annotator", state.api.annotator);
     state.look({ sign: sign.checked });
-    tell(state.api.annotator ? `Edits are recorded for ${state.api.annotator}.` : "Edits are recorded without a name.");
+    tell(state.api.annotator ? `Edits are recorded under the name ${state.api.annotator}.` : "Edits are recorded without a name.");
   }
 
   /** Settle a merge conflict of the selected word, else of the sentence, in favour of the other side. */
