@@ -35,7 +35,7 @@ def main(folder: Path) -> None:
         file = Path(made) / "latin.conllu"
         alone(context, file, folder)
         with_another(context, file, folder)
-        context = browser.new_context(viewport={"width": 1280, "height": 530}, device_scale_factor=1.5)
+        context = browser.new_context(viewport={"width": 1280, "height": 590}, device_scale_factor=1.5)
         overview(context, file.with_name("sample.conllu"), folder)
         browser.close()
 

@@ -276,10 +276,19 @@ def test_help_commands_and_parts_of_the_page(open_page: OpenPage) -> None:
         "() => !document.querySelector('dialog')"
     )  # the focus is back at the tree then
     seen = set()
-    for _ in range(3):
+    for _ in range(4):
         tab.page.keyboard.press("F6")
-        seen.add(tab.page.evaluate("document.activeElement.closest('#tree, #side, #top').id"))
-    assert seen == {"tree", "side", "top"}  # no trap
+        seen.add(tab.page.evaluate("document.activeElement.closest('#tree, #word, #side, #top').id"))
+    assert seen == {"tree", "word", "side", "top"}  # no trap
+
+
+def test_escape_goes_from_the_selected_word_back_to_the_tree(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.page.locator("#word button").first.wait_for()
+    tab.page.keyboard.press("F6")
+    assert tab.page.evaluate("document.activeElement.closest('#word') !== null")
+    tab.page.keyboard.press("Escape")
+    assert tab.page.evaluate("document.activeElement.id") == "tree"
 
 
 def test_no_key_has_two_meanings(open_page: OpenPage) -> None:

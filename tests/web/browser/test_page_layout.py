@@ -186,3 +186,89 @@ def test_a_picture_of_the_tree_is_copied(open_page: OpenPage) -> None:
         }"""
     )
     assert size[0] == pytest.approx(2 * size[1], abs=2)
+
+
+def test_the_selected_word_stays_on_the_screen_below_a_tall_tree(open_page: OpenPage) -> None:
+    tab = open_page(LONG)
+    tab.page.evaluate("own.state.look({ vertical: true })")
+    tab.page.wait_for_selector("#tree svg.vertical")
+    tab.page.wait_for_selector("#word .choices")
+    bottom = tab.page.locator("#word").evaluate("(box) => box.getBoundingClientRect().bottom")
+    assert bottom <= 850
+
+
+def test_every_button_of_the_toolbar_is_whole_on_a_phone(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN, model=True)
+    tab.page.set_viewport_size({"width": 390, "height": 844})
+    edges = tab.page.locator("header button:visible").evaluate_all(
+        "(buttons) => buttons.map((b) => [b.getBoundingClientRect().left, b.getBoundingClientRect().right])"
+    )
+    assert len(edges) > 10
+    assert all(0 <= left < right <= 390 for left, right in edges)
+
+
+def test_features_break_between_features(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS.replace("NOUN\t_\t_", "NOUN\t_\tDefinite=Def|PronType=Art", 1))
+    tab.press("Shift+E")
+    cell = tab.page.locator("#table tr[data-id='1'] [data-column=feats]")
+    assert cell.inner_html() == "Definite=Def|<wbr>PronType=Art"
+    assert cell.inner_text() == "Definite=Def|PronType=Art"
+
+
+def test_buttons_of_the_toolbar_have_an_icon_and_a_name(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.page.set_viewport_size({"width": 1400, "height": 850})
+    named = tab.page.locator("header .tools button:has(.icon)")
+    texts = named.all_inner_texts()
+    assert len(texts) >= 6
+    assert all(not text[0].isalnum() and text[1:3].isalpha() for text in texts), texts
+
+
+def test_a_tree_that_is_wider_than_the_window_fades_at_its_edges(open_page: OpenPage) -> None:
+    tab = open_page(LONG)
+    style = tab.page.locator("#tree").evaluate(
+        "(box) => [getComputedStyle(box).backgroundImage, getComputedStyle(box).backgroundAttachment]"
+    )
+    assert style[0].count("linear-gradient") == 4
+    # Covers move with the tree, so that a shadow is seen where something is hidden, and nowhere else.
+    assert style[1].split(", ")[:4] == ["local", "local", "scroll", "scroll"]
+
+
+def test_keys_and_columns_of_the_help_card_are_aligned(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.page.set_viewport_size({"width": 1400, "height": 850})
+    tab.press("?")
+    sections = tab.page.locator("#help section").evaluate_all(
+        """(sections) => sections.map((section) => {
+          const box = section.getBoundingClientRect();
+          const keys = [...section.querySelectorAll('kbd')].map((key) => key.getBoundingClientRect());
+          return [box.left, box.top, Math.min(box.left, ...keys.map((key) => key.left))];
+        })"""
+    )
+    assert all(left - first < 1 for left, _, first in sections)  # no key sticks out
+    columns: dict[int, float] = {}
+    for left, top, _ in sections:
+        columns.setdefault(round(left), top)
+    assert len(columns) > 2
+    assert max(columns.values()) - min(columns.values()) < 1
+
+
+def test_the_menu_of_a_word_is_grouped(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.word("1").click(button="right")
+    firsts = tab.page.locator(".menu button.first").all_inner_texts()
+    assert [text.split("\n")[0] for text in firsts] == [
+        "Tag (UPOS)",
+        "Split word (or sentence)",
+        "Note on the word, its arc or the sentence",
+    ]
+
+
+def test_the_list_of_commands_is_inside_the_window_of_a_phone(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN)
+    tab.page.set_viewport_size({"width": 390, "height": 844})
+    tab.page.keyboard.press(":")
+    box = tab.page.locator(".picker").bounding_box()
+    assert box["x"] >= 8
+    assert box["x"] + box["width"] <= 390 - 8
+    assert box["y"] + box["height"] <= 844

@@ -8,22 +8,57 @@ import pytest
 
 from web.browser.driver import BIRDS, GARDEN, OpenPage, Tab
 
-ARABIC = {"c": "ؤ", "s": "س", "e": "ث", "a": "ش", "n": "ى", "o": "خ", "u": "ع"}
-RUSSIAN = {"c": "с", "s": "ы", "e": "у", "a": "ф", "n": "т", "o": "щ", "u": "г", ":": "Ж", "p": "з"}
+ARABIC = {
+    "c": "ؤ",
+    "s": "س",
+    "e": "ث",
+    "a": "ش",
+    "n": "ى",
+    "o": "خ",
+    "u": "ع",
+    "p": "ح",
+    "j": "ت",
+    "b": "لا",  # one key that types two letters
+    ":": ":",
+}
+RUSSIAN = {
+    "c": "с",
+    "s": "ы",
+    "e": "у",
+    "a": "ф",
+    "n": "т",
+    "o": "щ",
+    "u": "г",
+    "p": "з",
+    "b": "и",
+    "j": "о",
+    ":": "Ж",
+}
+GREEK = {"s": "σ", "e": "ε", "a": "α", "n": "ν", "o": "ο", "u": "θ", "p": "π", "b": "β", "j": "ξ", ":": ":"}
 HEBREW = {"g": "ע", "o": "ם", "e": "ק", "s": "ד", "w": "'", "i": "ן", "t": "א", "h": "י"}
+
+
+DISPATCH = """(event) => document.activeElement.dispatchEvent(
+  new KeyboardEvent('keydown', { ...event, bubbles: true, cancelable: true }))"""
+"""A key that types several letters, which the protocol of the browser cannot send."""
 
 
 class Keyboard:
     """Keys as a keyboard of another layout sends them."""
 
     def __init__(self, tab: Tab, layout: dict[str, str]) -> None:
-        self.layout, self.session = layout, tab.page.context.new_cdp_session(tab.page)
+        self.tab, self.layout, self.session = tab, layout, tab.page.context.new_cdp_session(tab.page)
 
     def type(self, letters: str) -> None:
         for letter in letters:
-            shifted, code = letter == ":", "Semicolon" if letter == ":" else f"Key{letter.upper()}"
+            shifted, code = letter == ":", f"Key{letter.upper()}"
+            if letter == ":":
+                code = "KeyQ" if self.layout is GREEK else "Semicolon"
             typed = self.layout[letter]
             event: dict[str, Any] = {"key": typed, "code": code, "modifiers": 8 if shifted else 0}
+            if len(typed) > 1:
+                self.tab.page.evaluate(DISPATCH, event)
+                continue
             self.session.send("Input.dispatchKeyEvent", {"type": "keyDown", "text": typed, **event})
             self.session.send("Input.dispatchKeyEvent", {"type": "keyUp", **event})
 
@@ -36,6 +71,9 @@ class Keyboard:
         (RUSSIAN, "nsu", "nsubj"),
         (RUSSIAN, "ccoc", "ccoc"),
         (HEBREW, "goeswith", "goeswith"),
+        (ARABIC, "nsubj:pass", "nsubj:pass"),
+        (RUSSIAN, "nsubj:pass", "nsubj:pass"),
+        (GREEK, "nsubj:pass", "nsubj:pass"),
     ],
 )
 def test_labels_are_typed_on_any_keyboard(

@@ -50,3 +50,18 @@ def test_a_grew_request_becomes_its_translation(open_page: OpenPage) -> None:
     query.fill("pattern { V [] } with { V -> O }")
     query.press("Enter")
     tab.page.get_by_text("has no counterpart in the query language").wait_for()
+
+
+def test_words_of_all_hits_are_split_after_a_preview(open_page: OpenPage) -> None:
+    cannot = rows("They/PRON/2/nsubj", "cannot/VERB/0/root", "swim/VERB/2/xcomp", sent_id="cannot")
+    tab = open_page(cannot + cannot.replace("= cannot", "= again"))
+    tab.press("/")
+    tab.page.locator("#search-query").fill("form=cannot")
+    tab.page.get_by_text("Mass edit").click()
+    tab.page.locator("#search-changes").fill('split "can" "not"')
+    tab.page.get_by_role("button", name="Preview").click()
+    tab.page.get_by_text("2 sentences would change").wait_for()
+    assert "split into can, not" in tab.page.locator("#side-search .change").first.inner_text()
+    tab.page.get_by_role("button", name="Apply").click()
+    tab.page.wait_for_function("() => own.state.sentence.rows.length === 4")
+    assert [row["form"] for row in tab.process.sentence(1)["rows"]] == ["They", "can", "not", "swim"]

@@ -39,7 +39,7 @@ export function actions(page) {
     ["give-up", ["Escape"], "Cancel", () => page.giveUp()]);
   group("Edit",
     ["upos", ["Shift+T"], "Tag (UPOS)", () => editor.tag("upos"), { word: true }],
-    ["accept-tags", ["Shift+Y"], "Accept the suggested tags of the sentence that are on the screen", () => acceptance.sentence()],
+    ["accept-tags", ["Shift+Y"], "Accept the visible suggested tags of the sentence", () => acceptance.sentence()],
     ["accept-word", ["Alt+Enter"], "Accept the suggested tags of the word", () => acceptance.word(), { word: true }],
     ["xpos", ["Shift+X"], "Treebank-specific tag (XPOS)", () => editor.tag("xpos"), { word: true }],
     ["feats", ["Shift+F"], "Features (FEATS)", () => editor.editRow("feats"), { word: true }],

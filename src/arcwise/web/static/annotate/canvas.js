@@ -5,6 +5,7 @@ import { Drawing } from "./tree.js";
 import { picture } from "./picture.js";
 
 const READABLE = 0.5; // zoom below which text is hard to read
+const LOWEST = 200; // pixels of height that a tree always gets
 const FAR = 6; // pixels that the mouse moves before a drag starts
 
 export class Canvas {
@@ -34,6 +35,7 @@ export class Canvas {
     const view = state.view;
     const what = picture(state.sentence, { preview: state.preview, second: state.second, enhanced: view.enhanced, guessed: (id, head) => state.guess(id, head), names: view.rows, generated: state.generated.suggestions });
     this.drawn.draw(what, { vertical: view.vertical, zoom: view.zoom, passing: state.preview !== null || state.second, room: this.width / view.zoom });
+    box.classList.toggle("tall", view.vertical); // shrinks, so that the selected word stays on the screen below it
     box.classList.toggle("second", state.second);
     box.classList.toggle("choosing", this.editor.choosing !== null);
     const direction = what.rtl && !view.vertical ? "rtl" : "ltr";
@@ -204,13 +206,22 @@ export class Canvas {
     this.state.look({ zoom: Math.max(0.1, Math.min(3, this.state.view.zoom * factor)) });
   }
 
+  /** The height that the box can have while the parts around it stay on the screen. */
+  #tallest() {
+    const { box } = this, work = box.parentElement, style = getComputedStyle(work);
+    const parts = [...work.children].filter((part) => part !== box && part.offsetHeight > 1);
+    const others = parts.reduce((sum, part) => sum + part.offsetHeight + (Number.parseFloat(style.rowGap) || 0), 0);
+    const room = style.overflowY === "visible" ? Infinity : work.clientHeight - others - 6; // its padding
+    return Math.max(LOWEST, Math.min(Number.parseFloat(getComputedStyle(box).maxHeight) || window.innerHeight, room));
+  }
+
   /** Zoom so that the tree fits the window, or back to its natural size. */
   fit() {
     const { drawn, box, state } = this;
-    const most = Number.parseFloat(getComputedStyle(box).maxHeight) || window.innerHeight, edge = 6;
+    const most = this.#tallest(), edge = 6;
     const fitting = Math.min(1, (box.clientWidth - edge) / drawn.width, (most - edge) / drawn.height);
     const back = Math.abs(state.view.zoom - fitting) < 0.001;
     state.look({ zoom: back ? 1 : fitting });
-    if (!back && fitting < READABLE) tell(`The whole tree at ${percent(fitting)} of its size; Shift Z goes back.`);
+    if (!back && fitting < READABLE) tell(`The whole tree at ${percent(fitting)} of its size; Shift Z goes back. The vertical layout (More) keeps words readable.`);
   }
 }

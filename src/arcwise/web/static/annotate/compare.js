@@ -36,9 +36,10 @@ export class Compare {
       return;
     }
     this.items = answer.items;
+    const count = answer.total ?? this.items.length;
     const figure = (name, value) => (value === null || value === undefined ? "–" : name.endsWith("as") ? `${(100 * value).toFixed(2)} %` : Number(value).toFixed(3));
     show(this.line, el("dl", {}, MEASURES.flatMap(([name, title]) => [el("dt", {}, title), el("dd", {}, figure(name, answer.agreement?.[name]))])));
-    this.status.textContent = `${answer.total ?? this.items.length} sentences differ. Shift N and Shift P step through them.`;
+    this.status.textContent = `${count === 1 ? "1 sentence differs" : `${count} sentences differ`}. Shift N and Shift P step through them.`;
     this.state.order = { name: "differences", numbers: this.items.map((item) => item.sentence).filter((number) => number !== null) };
     show(this.list, this.items.map((item) => this.#sentence(item)));
     this.#mark();
@@ -50,7 +51,7 @@ export class Compare {
     }
     return el("section", { "data-number": item.sentence },
       button(`${item.sentence + 1} ${item.sent_id ?? ""}`, () => this.state.open(item.sentence, item.rows[0]?.row), { class: "link" }), el("bdi", { class: "text" }, item.text ?? ""),
-      el("table", {}, el("thead", {}, el("tr", {}, ["word", "column", "here", "other", ""].map((name) => el("th", { scope: "col" }, name)))),
+      el("table", {}, el("thead", {}, el("tr", {}, ["word", "column", "here", "other", "edit"].map((name) => el("th", { scope: "col" }, name)))),
         el("tbody", {}, item.rows.map((row) => this.#row(item, row)))));
   }
 

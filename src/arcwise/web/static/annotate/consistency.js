@@ -29,7 +29,7 @@ export class Consistency {
   /** Compare the file with itself. */
   async find() {
     this.start.disabled = true;
-    this.line.textContent = "Comparing the file with itself …";
+    this.line.textContent = "Looking for inconsistencies …";
     try {
       await this.state.api.post("consistency");
     } catch (refusal) {
@@ -65,7 +65,7 @@ export class Consistency {
       return;
     }
     this.start.disabled = !answer.ready;
-    if (!answer.ready) return void (this.line.textContent = "Comparing the file with itself …"); // an event announces the end
+    if (!answer.ready) return void (this.line.textContent = "Looking for inconsistencies …"); // an event announces the end
     if (answer.error) return void (this.line.textContent = `The comparison failed: ${answer.error}.`);
     if (answer.version === null) return;
     if (answer.version !== this.version) {
@@ -153,7 +153,7 @@ export class Consistency {
   async next() {
     if (this.version === null) {
       await this.find();
-      if (this.version === null) return tell("The file is being compared with itself; press ; again when that has ended.");
+      if (this.version === null) return tell("The comparison is still running; press ; again when it has finished.");
     }
     let { group, place } = this.at;
     place += 1;

@@ -34,6 +34,11 @@ export function show(element, ...children) {
   element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
 }
 
+/** Text that may break after "|", as in FEATS. */
+export function breakable(text) {
+  return text.split("|").flatMap((part, k) => (k ? ["|", el("wbr"), part] : [part]));
+}
+
 /** 0.973 → "97 %", and "100 %" only from 0.9995 on. */
 export function percent(p) {
   if (p === null || p === undefined) return "";

@@ -46,7 +46,7 @@ export function editFeatures(state, editor, id, { value = null, error = "" } = {
     type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "features", "aria-autocomplete": "list", "aria-label": title,
     autocomplete: "off", autocapitalize: "off", spellcheck: "false", size: 24, placeholder: "Name=Value, or its first letters",
   });
-  const now = el("p", { class: "chips", "aria-label": "Features of the word" }), list = el("div", { id: "features", role: "listbox", "aria-label": title });
+  const now = el("div", { class: "chips", role: "group", "aria-label": "Features of the word" }), list = el("div", { id: "features", role: "listbox", "aria-label": title });
   const problem = el("p", { class: "bad", role: "alert" }, error);
   const set = (name, feature) => {
     pairs = withFeature(pairs, name, feature);

@@ -13,7 +13,7 @@ export class Checks {
   constructor(box, state) {
     Object.assign(this, { box, state, version: null, sign: "", asked: false });
     state.on("changed", () => (this.version = null));
-    this.start = button("Check the whole file", () => this.check(), { class: "main" });
+    this.start = button("Check the whole file", () => this.check());
     this.line = el("p", { class: "soft line", role: "status" });
     this.list = el("div", { class: "findings" });
     this.filter = el("select", { id: "checks-filter", "aria-label": "Show", onchange: () => this.#filter(this.filter.value) },
@@ -86,7 +86,7 @@ export class Checks {
     this.suspicious.disabled = false;
     this.bar.hidden = true;
     const ended = { failed: `The search for suspicious annotations failed: ${answer.told}.`, cancelled: "The search for suspicious annotations was stopped." }[answer.state];
-    this.detection.textContent = ended ?? (answer.searched ? `${counted(answer.total, "suspicious annotation")} found.${answer.total ? " Figures: the probability of an error." : ""}` : "");
+    this.detection.textContent = ended ?? (answer.searched ? `${counted(answer.total, "suspicious annotation")} found.${answer.total ? " The percentages are probabilities of an error." : ""}` : "");
     const group = this.#group("suspicious annotations", answer.total, "doubt", (from) => this.state.api.doubts({ from, count: PAGE }).then((page) => page.words), (word) => this.#doubt(word));
     show(this.words, answer.total ? group : []);
     if (answer.total && this.asked) group.open = true; // a training searches unasked

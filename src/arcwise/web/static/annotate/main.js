@@ -38,7 +38,7 @@ function header(state) {
   for (const name of ["saving", "document", "changed", "connection"]) state.on(name, saved);
   state.on("document", () => {
     const name = state.document.name.split(/[\\/]/).pop();
-    box("name").textContent = name;
+    box("name").textContent = box("name").title = name;
     document.title = `${name} · arcwise annotate`;
     box("tab-compare").hidden = !state.document.beside;
     box("tab-files").hidden = !state.document.is_project;
@@ -80,7 +80,7 @@ function primary(state, editor) {
     const sure = state.sentence ? editor.above(state.view.threshold).length : 0;
     write("sure", sure ? `${sure} ` : "");
     accept.classList.toggle("main", sure > 0);
-    next.classList.toggle("main", !sure && state.words.length > 0 && state.words.every((row) => state.isDone(row)));
+    next.classList.toggle("main", !sure && state.document.sentences > 1 && state.words.length > 0 && state.words.every((row) => state.isDone(row)));
   };
   for (const name of ["sentence", "view", "document"]) state.on(name, draw);
 }
@@ -109,7 +109,7 @@ function keyboard(page, keys) {
   });
   document.addEventListener("keydown", (event) => {
     if (!event.defaultPrevented && keys.anywhere(event)) event.preventDefault();
-    else if (event.key === "Escape" && !event.defaultPrevented && (event.target === document.body || event.target.closest?.("#side, #top"))) box("tree").focus();
+    else if (event.key === "Escape" && !event.defaultPrevented && (event.target === document.body || event.target.closest?.("#side, #top, #word"))) box("tree").focus();
   });
   for (const element of document.querySelectorAll("[data-action]")) {
     const action = page.actions.find((candidate) => candidate.id === element.dataset.action);

@@ -25,8 +25,8 @@ export class Notes {
       el("span", { class: "soft" }, where(note.on)), el("bdi", { class: "text" }, note.text))));
     const comments = sentence.comments.map((line) => el("li", {}, el("button", { type: "button", class: "item", onclick: (event) => this.#change(line, event.currentTarget) }, el("bdi", { class: "text" }, line))));
     show(this.box,
-      el("h3", {}, "Notes"), el("ol", { class: "items" }, notes), button("Note on the sentence", () => this.shape.note("")),
-      el("h3", {}, "Comments"), el("ol", { class: "items" }, comments), button("Add a comment", (event) => this.#add(event.currentTarget)), this.history);
+      el("h2", {}, "Notes"), el("ol", { class: "items" }, notes), button("Note on the sentence", () => this.shape.note("")),
+      el("h2", {}, "Comments"), el("ol", { class: "items" }, comments), button("Add a comment", (event) => this.#add(event.currentTarget)), this.history);
     this.#fetch();
   }
 
@@ -38,7 +38,7 @@ export class Notes {
     } catch {
       return;
     }
-    show(this.history, el("h3", {}, "Latest edits"), el("ol", { class: "items steps" }, answer.steps.map((step) => el("li", {}, el("bdi", {}, step.told),
+    show(this.history, el("h2", {}, "Latest edits"), el("ol", { class: "items steps" }, answer.steps.map((step) => el("li", {}, el("bdi", {}, step.told),
       step.by ? el("small", {}, ` ${step.by}, ${new Date(step.at).toLocaleString()}`) : null))),
     answer.steps.length ? null : el("p", { class: "soft" }, "None yet."));
   }

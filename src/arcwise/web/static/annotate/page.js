@@ -58,7 +58,7 @@ export class Page {
 
   async step(by) {
     const next = this.state.neighbour(by);
-    if (next === null) tell(by > 0 ? "This is the last sentence." : "This is the first sentence.");
+    if (next === null) tell(`This is the ${by > 0 ? "last" : "first"} sentence${this.state.order ? " of the list" : ""}.`);
     else await this.open(next);
   }
 
@@ -165,11 +165,10 @@ export class Page {
     if (focus) this.views[name].focus();
   }
 
-  /** Move the focus in a cycle: tree, side panel, table, toolbar. */
+  /** Move the focus in a cycle: tree, selected word, table, side panel, toolbar. */
   nextPart(step) {
-    const table = document.querySelector("#table:not([hidden]) [tabindex='0']");
-    const parts = [document.getElementById("tree"), document.querySelector("[data-side][aria-selected=true]"), ...(table ? [table] : []), document.querySelector("#top [data-action]")];
-    const at = parts.findIndex((part) => part === document.activeElement || part.closest("#tree, #side, #table, #top").contains(document.activeElement));
+    const parts = ["#tree", "#word button", "#table:not([hidden]) [tabindex='0']", "[data-side][aria-selected=true]", "#top [data-action]"].map((part) => document.querySelector(part)).filter(Boolean);
+    const at = parts.findIndex((part) => part.closest("#tree, #word, #table, #side, #top").contains(document.activeElement));
     parts[(at + step + parts.length) % parts.length].focus();
   }
 
@@ -187,12 +186,12 @@ export class Page {
   wordMenu(at) {
     const empty = this.state.row()?.kind === "empty";
     const entries = this.actions.filter((action) => (empty ? ["remove-empty", "form", "upos", "feats", "deps", "misc"].includes(action.id) : action.word));
-    menu({ at, title: "Word", entries: entries.map((action, k) => ({ title: action.title, key: action.keys[0] ? written(action.keys[0]) : "", run: action.run, first: k > 0 && entries[k - 1].group !== action.group })) });
+    menu({ at, title: "Word", entries: entries.map((action, k) => ({ title: action.title, key: action.keys[0] ? written(action.keys[0]) : "", run: action.run, first: k > 0 && (BEGINS.includes(action.id) || entries[k - 1].group !== action.group) })) });
   }
 
   /** The menu of commands that are rarely needed. */
   more() {
-    const groups = [["second", "enhanced", "vertical", "theme", "legend"], ["accept-tags", "accept-above"], ["insert", "append", "remove-sentence"], ["annotator", "save", "copy-picture", "save-picture", "print"], ["commands", "help"]];
+    const groups = [["second", "enhanced", "vertical", "theme", "legend"], ["accept-tags", "accept-above"], ["insert", "append", "retokenize", "join-sentences", "remove-sentence"], ["annotator", "save", "copy-picture", "save-picture", "print"], ["commands", "help"]];
     const find = (id) => this.actions.find((action) => action.id === id);
     menu({ at: rectOf("more"), title: "More commands", entries: groups.flatMap((ids, k) => ids.map((id, at) => ({
       title: find(id).title, key: find(id).keys[0] ? written(find(id).keys[0]) : "", run: find(id).run, first: k > 0 && at === 0, pressed: id === "second" ? this.state.second : this.state.view[id],
@@ -244,7 +243,7 @@ export class Page {
     state.api.annotator = name.value.trim();
     recall("arcwise-annotator", state.api.annotator);
     state.look({ sign: sign.checked });
-    tell(state.api.annotator ? `Edits are recorded for ${state.api.annotator}.` : "Edits are recorded without a name.");
+    tell(state.api.annotator ? `Edits are recorded under the name ${state.api.annotator}.` : "Edits are recorded without a name.");
   }
 
   /** Settle a merge conflict of the selected word, else of the sentence, in favour of the other side. */
@@ -325,6 +324,9 @@ export class Page {
     this.diskMessage = tellUntil(gone ? "The file was deleted. Saving creates it again." : "Another program changed the file. Nothing has been overwritten.", "bad", ...(gone ? [] : [merge]));
   }
 }
+
+/** Entries of a word's menu that begin a group: the structure of the sentence, then notes and help. */
+const BEGINS = ["split", "note"];
 
 const rectOf = (id) => {
   const { left, top, bottom, right, width } = document.getElementById(id).getBoundingClientRect();

@@ -2,7 +2,7 @@
 
 import { percent } from "./dom.js";
 import { depsOf, labelDecided } from "./edits.js";
-import { cellsOf, suggestedTag } from "./rows.js";
+import { ROWS, cellsOf } from "./rows.js";
 
 const CORE = new Set(["nsubj", "obj", "iobj", "dobj", "csubj", "ccomp", "xcomp", "nsubjpass", "csubjpass", "obl:arg"]);
 const FUNCTION = new Set(["det", "case", "aux", "auxpass", "cop", "mark", "cc", "punct", "clf"]);
@@ -86,9 +86,17 @@ function kindOf(head, label, crosses) {
   return FUNCTION.has(lower) || FUNCTION.has(short) ? "function" : "other";
 }
 
-/** A description for screen readers: "3 dogs, NOUN, head 4 bark, nsubj, 97 %, suggested". */
-export function spoken(row, arc, thought, formOf) {
-  const suggested = suggestedTag(row, thought, "upos"), tag = suggested === null ? named(row.upos) : `${suggested.value} suggested`;
+/** The rows below a word, for screen readers: "NOUN, NN suggested". */
+function spokenCells(cells) {
+  const shown = cells.filter((cell) => cell.lines.some(Boolean)), suggested = shown.filter((cell) => cell.proposed);
+  const text = shown.map((cell) => [cell.lines.join("|"), cell.note].filter(Boolean).join(" ")).join(", ");
+  if (!suggested.length) return text;
+  return `${text}${suggested.length === shown.length ? "" : `, ${suggested.map((cell) => ROWS[cell.name]).join(" ")}`} suggested`;
+}
+
+/** A description for screen readers: "3 dogs, NOUN, head 4 bark, nsubj, 97 %, suggested"; `names`: the rows below the word. */
+export function spoken(row, arc, thought, formOf, names = ["upos"]) {
+  const tag = spokenCells(cellsOf(row, thought, names.includes("upos") ? names : [...names, "upos"]));
   const head = arc.head === null ? "no head" : arc.head === "0" ? "head 0 root" : `head ${arc.head} ${formOf(arc.head)}`;
   const p = arc.labelProbability ?? arc.probability;
   const parts = [`${row.id} ${row.form}`, tag || "no UPOS", head, arc.label, p === null ? "" : percent(p), STATE_NAMES[arc.state]];
@@ -148,16 +156,19 @@ export function picture(sentence, { preview = null, second = false, enhanced = f
     arc.kind = kindOf(arc.head, arc.label, crosses.has(place.get(arc.row)));
   }
   const marks = marksOf(sentence), suggested = new Map(generated.map((word) => [word.id, word.arcs]));
-  const spokenOf = new Map(arcs.map((arc) => [arc.row, arc.spoken]));
+  const arcOfRow = new Map(arcs.map((arc) => [arc.row, arc])), thoughtOf = (row) => sentence.thoughts?.words?.[row.id];
+  const name = (row, cells) => (arcOfRow.has(row.id) ? spoken(row, arcOfRow.get(row.id), thoughtOf(row), formOf, names) : [`${row.id} ${row.form}`, spokenCells(cells), "empty node"].filter(Boolean).join(", "));
   return {
     rtl: sentence.direction === "rtl",
     place,
     arcs,
-    items: rows.map((row) => ({
-      id: row.id, form: row.form, cells: cellsOf(row, sentence.thoughts?.words?.[row.id], names), kind: row.kind, state: row.state,
-      marks: marks.get(row.id) ?? [],
-      spoken: [spokenOf.get(row.id) ?? `${row.id} ${row.form}, empty node`, ...(marks.get(row.id) ?? []).map((m) => `${m.name}: ${m.told}`)].join(", "),
-    })),
+    items: rows.map((row) => {
+      const cells = cellsOf(row, thoughtOf(row), names), ofRow = marks.get(row.id) ?? [];
+      return {
+        id: row.id, form: row.form, cells, kind: row.kind, state: row.state, marks: ofRow,
+        spoken: [name(row, cells), ...ofRow.map((mark) => `${mark.name}: ${mark.told}`)].join(", "),
+      };
+    }),
     tokens: sentence.rows.filter((row) => row.kind === "multiword").map((row) => {
       const [first, last] = row.id.split("-");
       return { id: row.id, first, last, form: row.form };

@@ -26,8 +26,9 @@ export const popupOpen = () => open !== null;
 /** Deliver a key that was pressed before the popup was open. */
 export function typed(event) {
   const input = open.box.querySelector("input:not([type=checkbox])");
-  if (input && event.key.length === 1 && !event.ctrlKey && !event.metaKey) {
-    input.setRangeText(input.dataset.free === undefined && input.getAttribute("role") === "combobox" ? latinKey(event) : event.key, input.selectionStart, input.selectionEnd, "end");
+  const letter = input?.dataset.free === undefined && input?.getAttribute("role") === "combobox" ? latinKey(event) : event.key;
+  if (input && letter.length === 1 && !event.ctrlKey && !event.metaKey) {
+    input.setRangeText(letter, input.selectionStart, input.selectionEnd, "end");
     input.dispatchEvent(new Event("input"));
   } else {
     const { key, code, ctrlKey, metaKey, shiftKey, altKey } = event;
@@ -35,8 +36,9 @@ export function typed(event) {
   }
 }
 
+/** Put a box below or above a place, inside the window. */
 function place(box, at) {
-  document.body.append(box);
+  box.style.left = box.style.top = "0"; // the width depends on the place
   const size = box.getBoundingClientRect();
   const left = Math.max(MARGIN, Math.min(at.left + at.width / 2 - size.width / 2, window.innerWidth - size.width - MARGIN));
   const below = at.bottom + 6 + size.height < window.innerHeight;
@@ -48,6 +50,7 @@ function popup(at, attributes, done, ...children) {
   closePopup(false);
   const box = el("div", { ...attributes, class: `popup ${attributes.class ?? ""}` }, ...children);
   open = { box, done };
+  document.querySelector("main").append(box); // in a landmark
   place(box, at);
   return box;
 }
@@ -103,9 +106,10 @@ export function pick({ at, title, typed = "", find, note = () => "", picked, hin
     event.stopPropagation();
   });
   if (!free) readByPosition(input, () => find(""));
-  popup(at, { class: "picker", role: "dialog", "aria-label": title }, null,
+  const box = popup(at, { class: "picker", role: "dialog", "aria-label": title }, null,
     el("label", {}, title, input), list, hint && el("p", { class: "soft" }, hint));
   draw();
+  place(box, at); // with its list
   input.focus();
   return { redraw: () => input.isConnected && draw() };
 }
@@ -163,7 +167,7 @@ export function ask({ at, title, value = "", hint = "", error = "", entered, cho
 
 /** A popup of any content: `build(close)` returns its children. Escape closes it; `first` has the focus, else its first control. */
 export function panel(at, title, build, first = null) {
-  const box = popup(at, { class: "panel", role: "dialog", "aria-label": title }, null, el("h3", {}, title), ...[build(() => closePopup())].flat(Infinity));
+  const box = popup(at, { class: "panel", role: "dialog", "aria-label": title }, null, el("h2", {}, title), ...[build(() => closePopup())].flat(Infinity));
   box.addEventListener("keydown", (event) => {
     if (event.key === "Escape") closePopup();
     event.stopPropagation();

@@ -9,10 +9,10 @@ let otherScript = false; // whether the last letter came from a keyboard of anot
  */
 export function latinKey(event) {
   const key = event.key, letter = /^Key([A-Z])$/u.exec(event.code ?? "")?.[1], ascii = /^[\x20-\x7e]$/u.test(key);
-  if ([...key].length !== 1) return key;
+  if ([...key].length !== 1 && !(letter && /^[^\x00-\x7f]*$/u.test(key))) return key; // one key may type two letters: Arabic لا
   if (/^\p{Nd}$/u.test(key) && !ascii) return /^(?:Digit|Numpad)([0-9])$/u.exec(event.code ?? "")?.[1] ?? key;
   if (letter) {
-    if (/\p{L}|\p{M}/u.test(key)) otherScript = !ascii;
+    if (/^$|\p{L}|\p{M}/u.test(key)) otherScript = !ascii;
     if (ascii && (!otherScript || /[a-z]/iu.test(key))) return key;
     return event.shiftKey ? letter : letter.toLowerCase();
   }
@@ -21,13 +21,13 @@ export function latinKey(event) {
 
 /**
  * Make a field for labels or tags read keys by their position. `offered()` returns the values it offers: a character that one of them
- * has is typed as it is, so that labels in another script can be typed, too.
+ * has is typed as it is, so that labels in another script can be typed, too; so is a colon, which a Greek keyboard has at the place of Q.
  */
 export function readByPosition(input, offered) {
   input.addEventListener("keydown", (event) => {
     if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
     const key = latinKey(event), typed = event.key.toLowerCase();
-    if (key === event.key || offered().some((value) => value.toLowerCase().includes(typed))) return;
+    if (key === event.key || typed === ":" || offered().some((value) => value.toLowerCase().includes(typed))) return;
     event.preventDefault();
     input.setRangeText(key, input.selectionStart, input.selectionEnd, "end");
     input.dispatchEvent(new Event("input"));

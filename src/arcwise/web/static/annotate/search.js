@@ -5,6 +5,12 @@ import { inWords } from "./edits.js";
 
 const PAGE = 100;
 
+/** "word 3", "words 2, 5", or the words by the names that the query gives them: "V 3, O 5". */
+function wordsOf(rows) {
+  if (rows.some(([name]) => !/^\d+$/u.test(name))) return rows.map(([name, row]) => `${name} ${row}`).join(", ");
+  return rows.length ? `${rows.length === 1 ? "word" : "words"} ${rows.map(([, row]) => row).join(", ")}` : "";
+}
+
 export class Search {
   constructor(box, state) {
     Object.assign(this, { box, state, hits: [], total: 0, hints: [], cluster: null, skipped: new Map() });
@@ -75,7 +81,7 @@ export class Search {
     show(this.list, this.hits.map((hit) => {
       const rows = Object.entries(hit.words ?? {});
       return el("li", {}, el("button", { type: "button", class: "item", onclick: () => this.open(hit) },
-        el("span", { class: "value" }, rows.map(([name, row]) => `${name} ${row}`).join(", ")),
+        el("span", { class: "value" }, wordsOf(rows)),
         el("span", { class: "soft" }, `${hit.sentence + 1} ${hit.sent_id ?? ""}`), el("bdi", { class: "text" }, hit.text ?? "")));
     }));
     this.more.hidden = this.hits.length >= this.total;
@@ -119,7 +125,7 @@ export class Search {
     const counts = new Map(clusters.map(({ values, count }) => [values.join("\t"), count]));
     const names = (k) => [...new Set(clusters.map(({ values }) => values[k]))];
     return el("table", { class: "cross" }, el("caption", {}, columns.join(" × ")),
-      el("thead", {}, el("tr", {}, el("th", {}), names(1).map((name) => el("th", { scope: "col" }, name)))),
+      el("thead", {}, el("tr", {}, el("td", {}), names(1).map((name) => el("th", { scope: "col" }, name)))),
       el("tbody", {}, names(0).map((row) => el("tr", {}, el("th", { scope: "row" }, row), names(1).map((name) => el("td", {}, this.#cell([row, name], counts.get(`${row}\t${name}`))))))));
   }
 
@@ -137,24 +143,25 @@ export class Search {
       this.line.textContent = `${answer.total ?? changes.length} sentences would change; nothing has changed yet.${answer.refused?.length ? ` ${answer.refused.length} hits are skipped: ${answer.refused[0].reason ?? ""}` : ""}`;
       this.apply.disabled = !changes.length;
       this.more.hidden = true;
-      show(this.list, changes.slice(0, 200).map((change) => el("li", { class: "change" }, change.hits.map((words) => this.#choice(change, words)), el("button", { type: "button", class: "item", onclick: () => this.open({ sentence: change.sentence, words: { row: change.edits[0]?.row ?? change.edits[0]?.first } }) },
+      show(this.list, changes.slice(0, 200).map((change) => el("li", { class: "change" }, el("span", { class: "hits" }, change.hits.map((words) => this.#choice(change, words))), el("button", { type: "button", class: "item", onclick: () => this.open({ sentence: change.sentence, words: { row: change.edits[0]?.row ?? change.edits[0]?.first } }) },
         el("span", { class: "soft" }, `${change.sentence + 1} ${change.sent_id ?? ""}`), el("b", {}, change.edits.map(inWords).join("; ")), el("bdi", { class: "text" }, change.text ?? "")))));
     } catch (refusal) {
       this.#refused(refusal);
     }
   }
 
-  /** The checkbox of a hit: without its mark, the hit stays as it is. */
+  /** The checkbox of a hit: cleared, the hit stays as it is. */
   #choice(change, words) {
     const key = `${change.sentence} ${JSON.stringify(words)}`, ids = Object.values(words).join(" ");
-    return el("input", {
-      type: "checkbox", checked: true, "aria-label": `Change words ${ids} of sentence ${change.sentence + 1}`, title: `Words ${ids}: remove the mark to leave this hit as it is`,
+    const box = el("input", {
+      type: "checkbox", checked: true, "aria-label": `Change words ${ids} of sentence ${change.sentence + 1}`, title: `Words ${ids}: clear the checkbox to leave this hit unchanged`,
       onchange: (event) => {
         if (event.target.checked) this.skipped.delete(key);
         else this.skipped.set(key, { sentence: change.sentence, words });
         this.line.textContent = `${this.skipped.size} ${this.skipped.size === 1 ? "hit" : "hits"} deselected; nothing has changed yet.`;
       },
     });
+    return el("label", { class: "check" }, box, ids);
   }
 
   async edit() {

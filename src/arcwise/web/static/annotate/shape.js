@@ -142,13 +142,13 @@ export class Shape {
     }
   }
 
-  /** Cut the sentence again with the tokenizer of the model; shows first what would change. */
+  /** Tokenize the sentence again with the tokenizer of the model; shows first what would change. */
   async retokenize() {
     const { state } = this;
     try {
       const { tokenizer, edits } = await state.api.get(`sentence/${state.number}/tokenization`);
       const name = tokenizer === "trained" ? "The model trained here" : tokenizer;
-      if (!edits.length) return tell(`${name} cuts the sentence in the same way.`, "good");
+      if (!edits.length) return tell(`${name} would tokenize the sentence in the same way.`, "good");
       const wanted = await dialog("Tokenize the sentence again", (close) => [
         el("p", { class: "soft" }, `${name} would make these changes, from the end of the sentence. Words that stay keep their annotation.`),
         el("ol", {}, edits.map((edit) => el("li", {}, inWords(edit)))),

@@ -1,7 +1,7 @@
 // The sentence as a table of all rows (words, multiword tokens, empty nodes) and columns; each field is editable in place.
 
 import { inventory } from "./completion.js";
-import { button, el, percent, show, tell } from "./dom.js";
+import { breakable, button, el, percent, show, tell } from "./dom.js";
 import { latinKey, readByPosition } from "./positions.js";
 import { ROWS, suggestedTag } from "./rows.js";
 
@@ -35,8 +35,8 @@ export class Table {
     const suggestion = suggestedTag(row, this.state.thought(row.id), name), value = suggestion?.value ?? row[name];
     return el(name === "id" ? "th" : "td", {
       "data-column": name, dir: "auto", tabindex: "-1", scope: name === "id" ? "row" : null,
-      "aria-label": `${row.id} ${name.toUpperCase()} ${value}${suggestion ? ` suggested ${percent(suggestion.p)}` : ""}`, class: suggestion ? "suggestion" : value === "_" ? "none" : null,
-    }, value, suggestion && suggestion.p !== null ? el("small", {}, ` ${percent(suggestion.p)}`) : null);
+      "aria-label": `${row.id} ${name.toUpperCase()} ${value}${suggestion ? `, ${suggestion.p === null ? "" : `${percent(suggestion.p)}, `}suggested` : ""}`, class: suggestion ? "suggestion" : value === "_" ? "none" : null,
+    }, breakable(value), suggestion && suggestion.p !== null ? [" ", el("small", {}, percent(suggestion.p))] : null);
   }
 
   #acceptColumn(name) {
@@ -78,7 +78,7 @@ export class Table {
   }
 
   #key(event) {
-    if (this.editing || !this.at) return;
+    if (this.editing || !this.at || event.target.closest("button")) return; // a button in the head of the table has its own keys
     const rows = this.state.sentence.rows, y = rows.findIndex((row) => row.id === this.at.row), x = COLUMNS.indexOf(this.at.column);
     const clamp = (value, size) => Math.max(0, Math.min(size - 1, value));
     const to = (dy, dx) => this.#go({ row: rows[clamp(y + dy, rows.length)].id, column: COLUMNS[clamp(x + dx, COLUMNS.length)] });

@@ -89,7 +89,7 @@ function arcGroup(paper, arc, path, tip, labelAt, onPaper) {
     const [x, y] = paper.at(...labelAt), seam = x - wide / 2 + textWidth(shown, SMALL_SIZE, weight);
     group.append(svg("g", { class: "name" }, paper.rect({ class: onPaper ? "paper" : "paper clear" }, ...labelAt, wide + 6, SMALL_SIZE + 4),
       textAt({ class: "label", "text-anchor": "end", direction: "ltr" }, seam, y, shown),
-      note && textAt({ class: "doubt", "text-anchor": "start", direction: "ltr" }, seam + 0.3 * SMALL_SIZE, y, note)));
+      note && " ", note && textAt({ class: "doubt", "text-anchor": "start", direction: "ltr" }, seam + 0.3 * SMALL_SIZE, y, note)));
   }
   return group;
 }
@@ -121,6 +121,7 @@ function cellLine(cell, text, note, x, y) {
   return line;
 }
 
+/** The element of a word. Its parts are in the order of its accessible name, separated by text that is not drawn. */
 function wordGroup(paper, item, word, table) {
   const group = svg("g", {
     class: `word ${item.kind} ${item.state}`, id: `word-${item.id}`, "data-row": item.id, role: "option", "aria-selected": "false", "aria-label": item.spoken,
@@ -134,19 +135,18 @@ function wordGroup(paper, item, word, table) {
   };
   if (paper.vertical) {
     const start = paper.below - table.length, [, y] = paper.at(word.middle, 0), at = (k) => start + table.middles[k];
-    group.append(svg("rect", { class: "place", rx: 5, x: start, y: (y - LINE / 2).toFixed(1), width: table.length - 4, height: LINE }), number(at(0), y), textAt({ class: "form" }, at(1), y, item.form),
-      ...item.cells.flatMap((cell, k) => (cell.lines.length ? [cellLine(cell, cellText(cell), cell.note, at(k + 2), y)] : [])));
+    group.append(svg("rect", { class: "place", rx: 5, x: start, y: (y - LINE / 2).toFixed(1), width: table.length - 4, height: LINE }), number(at(0), y), " ", textAt({ class: "form" }, at(1), y, item.form),
+      ...item.cells.flatMap((cell, k) => (cell.lines.length ? [" ", cellLine(cell, cellText(cell), cell.note, at(k + 2), y)] : [])));
     return group;
   }
   const wide = Math.max(2 * word.half, 20) + Math.max(6, paper.gap - 8), depth = (table.total + 1) * ROW, [x, floor] = paper.at(word.middle, 0);
   group.append(paper.rect({ class: "place", rx: 7 }, word.middle, -(WORD_SIZE / 2 + depth) / 2 - 7, wide, WORD_SIZE + depth + 6));
-  group.append(textAt({ class: "form" }, x, floor + 14, item.form));
+  group.append(number(x, floor + 14 + depth), " ", textAt({ class: "form" }, x, floor + 14, item.form));
   let y = floor + 17;
   item.cells.forEach((cell, k) => {
-    cell.lines.forEach((text, line) => group.append(cellLine(cell, text, line === cell.lines.length - 1 ? cell.note : "", x, y + (line + 1) * ROW)));
+    cell.lines.forEach((text, line) => group.append(line ? "|" : " ", cellLine(cell, text, line === cell.lines.length - 1 ? cell.note : "", x, y + (line + 1) * ROW)));
     y += table.lines[k] * ROW;
   });
-  group.append(number(x, floor + 14 + depth));
   return group;
 }
 
@@ -195,9 +195,9 @@ function depthOf(graph, place, step) {
 
 /**
  * The parts to draw: {key, layer, sign, make}. A part whose sign is unchanged is not drawn again. `vertical`: words run downwards;
- * `before`: the previous layout of the same words; `distances`: between words and arcs. Also returns the positions of the words.
+ * `before`: the previous layout of the same words; `distances`: between words and arcs; `room`: the width of the window. Also returns the positions of the words.
  */
-function plan(picture, vertical, before, distances) {
+function plan(picture, vertical, before, distances, room) {
   const { items, place } = picture;
   const between = picture.arcs.filter((arc) => arc.head !== null && arc.head !== "0");
   const above = picture.arcs.filter((arc) => arc.head === null || arc.head === "0");
@@ -213,8 +213,8 @@ function plan(picture, vertical, before, distances) {
     before,
     distances,
   );
-  const widest = Math.max(0, ...picture.arcs.map(labelWidth));
-  const level = vertical ? Math.max(30, Math.min(widest + 8, 800 / Math.max(1, places.levels))) : Math.max(16, Math.min(LEVEL, 330 / Math.max(1, places.levels)));
+  const widest = Math.max(0, ...picture.arcs.map(labelWidth)), beside = vertical ? room - table.length - widest - 2 * MARGIN : 0;
+  const level = vertical ? Math.max(46, Math.min(widest + 8, beside / (places.levels + 1), 800 / Math.max(1, places.levels))) : Math.max(16, Math.min(LEVEL, 330 / Math.max(1, places.levels)));
   const top = level * (places.levels + 1) + 4;
   const step = vertical ? Math.max(18, ...picture.enhanced.map((arc) => textWidth(arc.label, SMALL_SIZE) + 6)) : 18;
   const tokenDepth = vertical ? table.length + 6 : 14 + (table.total + 1) * ROW + 12;
@@ -279,10 +279,10 @@ export class Drawing {
   draw(picture, { vertical = false, zoom = 1, passing = false, room = Infinity } = {}) {
     const words = JSON.stringify([vertical, room, picture.rtl, picture.items.map((item) => [item.id, item.form, item.cells.map((cell) => cell.name)])]);
     const before = this.stood.words === words ? this.stood : null;
-    let distances = before?.distances ?? (vertical ? DOWN : ACROSS), planned = plan(picture, vertical, before?.places ?? null, distances);
+    let distances = before?.distances ?? (vertical ? DOWN : ACROSS), planned = plan(picture, vertical, before?.places ?? null, distances, room);
     if (distances === ACROSS && planned.width > room) { // gaps shrink before the tree scrolls sideways
       distances = NARROW;
-      planned = plan(picture, vertical, null, distances);
+      planned = plan(picture, vertical, null, distances, room);
     }
     const { parts, places, ...drawn } = planned;
     if (!passing) this.stood = { words, places, distances };

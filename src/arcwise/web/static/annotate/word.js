@@ -1,6 +1,6 @@
 // The panel below the tree: the selected word, its possible arcs with probabilities, findings, and why its suggestion changed.
 
-import { button, el, percent, show } from "./dom.js";
+import { breakable, button, el, percent, show } from "./dom.js";
 import { focusTree } from "./popups.js";
 import { inWords, labelDecided, theirEdits } from "./edits.js";
 import { guideline } from "./completion.js";
@@ -73,11 +73,11 @@ export class WordPanel {
   #field(row, name, suggestion) {
     if (suggestion) {
       return el("button", { type: "button", class: "field suggested", "data-field": name, title: "Accept this suggestion", onclick: () => this.page.acceptance.accept([suggestion]) },
-        el("small", {}, name.toUpperCase()), " ", el("bdi", {}, suggestion.value), suggestion.p === null ? "" : el("small", {}, ` ${percent(suggestion.p)}`));
+        el("small", {}, name.toUpperCase()), " ", el("bdi", {}, breakable(suggestion.value)), suggestion.p === null ? "" : el("small", {}, ` ${percent(suggestion.p)}`));
     }
     if (row[name] === "_") return null;
     return el("button", { type: "button", class: "field plain", "data-field": name, title: `Edit ${name.toUpperCase()}`, onclick: () => (name === "misc" ? this.editor.askField("misc", "Name=Value|Name=Value") : this.editor.editRow(name)) },
-      el("small", {}, name.toUpperCase()), " ", el("bdi", {}, row[name]));
+      el("small", {}, name.toUpperCase()), " ", el("bdi", {}, breakable(row[name])));
   }
 
   /** Suggestions that are not on the screen: a click shows their row. */
@@ -149,7 +149,7 @@ export class WordPanel {
     const lines = shown.slice(0, MOST).map(line);
     if (shown.length > MOST) lines.push(el("li", {}, el("details", {}, el("summary", {}, `${shown.length - MOST} more findings in this sentence`), el("ul", { class: "lines" }, shown.slice(MOST).map(line)))));
     const suspicious = sentence.doubts.filter((entry) => entry.row === row?.id).map((entry) => el("li", { class: "doubt-line" }, el("b", {}, "? "),
-      `Suspicious: an error with a probability of ${percent(entry.probability)}`,
+      `Suspicious: ${percent(entry.probability)} probability of an error`,
       entry.instead ? `; proposed: ${entry.instead.label} of ${this.editor.name(String(entry.instead.head))} ` : " ",
       entry.instead ? button("Use it", () => this.#take(entry)) : null,
       button("It is right", () => this.page.judge(entry.row, "correct"), { title: "Similar words become less suspicious" }),
