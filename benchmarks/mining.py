@@ -247,13 +247,13 @@ def bootstrap_difference(
     differences = []
     for _ in range(draws):
         drawn = random.multinomial(codes.max() + 1, np.full(codes.max() + 1, 1 / (codes.max() + 1)))
-        x, y = (_weighted_precision(wrong[order], drawn[codes[order]]) for order in orders)
+        x, y = (weighted_precision(wrong[order], drawn[codes[order]]) for order in orders)
         differences.append(x - y)
     low, high = np.quantile(differences, [0.025, 0.975])
     return average_precision(a, wrong) - average_precision(b, wrong), float(low), float(high)
 
 
-def _weighted_precision(ranked: Flags, copies: npt.NDArray[np.int64]) -> float:
+def weighted_precision(ranked: Flags, copies: npt.NDArray[np.int64]) -> float:
     """Average precision of a ranking in which each word stands so many times."""
     hits = ranked * copies
     precision = np.cumsum(hits) / np.maximum(np.cumsum(copies), 1)
