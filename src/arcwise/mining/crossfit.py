@@ -197,8 +197,10 @@ def _neural(others: Treebank, held_out: Treebank, seed: int) -> ParserEvidence |
     config = NeuralConfig(
         size="small",
         epochs=int(np.clip(_NEURAL_WORDS // others.word_count, fewest, most)),
-        batch_words=1000,
+        # Small batches, or the steps of so few epochs do not suffice.
+        batch_words=int(np.clip(others.word_count // 15, 150, 1000)),
         warm_up=50,
+        average=0.99,
         seed=seed,
         labelled=any(label != "_" for label in others.column("deprel")),
         single_root=all((s.heads[1:] == 0).sum() <= 1 for s in others),
