@@ -31,7 +31,7 @@ from measuring.tables import table
 from arcwise.engine import local_engine
 from arcwise.mining import Combiner, MiningResult, RevisionHistory, Revisions, mine
 from arcwise.mining.adaptation import Adaptation
-from arcwise.mining.combiner import mean_log_odds
+from arcwise.mining.combiner import mean_log_odds, shipped_combiner
 from arcwise.mining.crossfit import EFFORTS, Crossfitted, crossfit
 from arcwise.mining.evidence import universal
 from arcwise.treebanks import Treebank
@@ -84,7 +84,11 @@ class MinedPair:
     def __init__(self, pair: Pair, folders: Folders) -> None:
         self.pair, self.folders, self.seconds = pair, folders, float("nan")
         self.old = Treebank.read(folders.revisions / pair.name / f"{pair.old}.conllu.xz")
-        self.result = mine(self.old, crossfitted=self._crossfitted(self.old, pair.name))
+        # Without the shipped combiner's precedents: they may be this pair's own history.
+        shipped = shipped_combiner()
+        neutral = shipped and replace(shipped, precedents=())
+        evidence = self._crossfitted(self.old, pair.name)
+        self.result = mine(self.old, crossfitted=evidence, combiner=neutral)
 
     @cached_property
     def new(self) -> Treebank:
@@ -160,13 +164,18 @@ HEADER = (
 )  # fmt: skip
 
 
-def row(mined: MinedPair, name: str, log_odds: Floats, *, calibrated: bool = True) -> tuple[str, ...]:
+def combined_row(mined: MinedPair, name: str, combiner: Combiner) -> tuple[str, ...]:
+    """The figures of a combiner, with its calibration error."""
+    return row(mined, name, combiner.log_odds(mined.result.features), combiner)
+
+
+def row(mined: MinedPair, name: str, log_odds: Floats, combiner: Combiner | None = None) -> tuple[str, ...]:
     """The figures of one ranking."""
     at = mined.measured
     wrong, scattered, scores = mined.revisions.revised[at], mined.scattered[at], log_odds[at]
     order = np.argsort(-scores, kind="stable")
     first = order[: len(order) // 20]
-    right = _proposals_right(mined)[at][first][wrong[first]]
+    right = _proposals_right(mined, combiner)[at][first][wrong[first]]
     shares = [wrong[order[:100]].mean(), wrong[order[:500]].mean()]
     shares += [flags[first].sum() / max(flags.sum(), 1) for flags in (wrong, scattered)]
     return (
@@ -179,20 +188,32 @@ def row(mined: MinedPair, name: str, log_odds: Floats, *, calibrated: bool = Tru
         f"{average_precision(scores, scattered):.3f}",
         *(f"{100 * share:.0f}" for share in shares),
         f"{100 * right.mean():.0f}" if len(right) else "–",
-        f"{100 * calibration_error(scores, wrong):.1f}" if calibrated else "–",
+        f"{100 * calibration_error(scores, wrong):.1f}" if combiner else "–",
     )
 
 
-def _proposals_right(mined: MinedPair) -> Flags:
+def _proposals_right(mined: MinedPair, combiner: Combiner | None) -> Flags:
     proposals, revisions = mined.result.proposals, mined.revisions
+    if combiner is not None:
+        proposals = combiner.precedents_of(mined.result.features).propose(mined.result.words, proposals)
     labels = np.array([universal(str(label)) for label in proposals.labels], object)
     return (proposals.heads == revisions.heads) & np.asarray(labels == revisions.labels, np.bool_)
 
 
 def simulated_review(
-    mined: MinedPair, log_odds: Floats, answers: int, *, learn: bool = True, seed: int | None = None
+    mined: MinedPair,
+    log_odds: Floats,
+    answers: int,
+    *,
+    learn: bool = True,
+    spread: bool = True,
+    seed: int | None = None,
 ) -> tuple[list[int], Floats]:
-    """The words asked about, in order, and the final log-odds. ``seed``: ask at random instead."""
+    """The words asked about, in order, and the final log-odds.
+
+    learn: fit the ranking to the answers. spread: ask about few words of each kind, as ``arcwise mine
+    --review`` does, else about the most suspicious. seed: ask at random instead.
+    """
     start = np.where(mined.measured, log_odds, -np.inf)
     adaptation = Adaptation(replace(mined.result, log_odds=start))
     asked: list[int] = []
@@ -202,9 +223,12 @@ def simulated_review(
         return np.random.default_rng(seed).permutation(words)[:answers].tolist(), start
     current = start
     while len(asked) < answers:
-        order = np.argsort(-current, kind="stable")
-        unseen = [int(word) for word in order[: len(asked) + REFIT] if int(word) not in judged][:REFIT]
-        for word in unseen:
+        if spread:
+            questions = adaptation.questions(current, judged, REFIT)
+        else:
+            order = np.argsort(-current, kind="stable")[: len(asked) + REFIT]
+            questions = [int(word) for word in order if int(word) not in judged][:REFIT]
+        for word in questions:
             judged[word] = bool(mined.revisions.revised[word])
             asked.append(word)
         if learn:
@@ -227,7 +251,8 @@ def review_figures(mined: MinedPair, log_odds: Floats, answers: int) -> str:
         )
     orders = {
         "learning": asked,
-        "no learning": simulated_review(mined, log_odds, answers, learn=False)[0],
+        "learning, most suspicious first": simulated_review(mined, log_odds, answers, spread=False)[0],
+        "no learning": simulated_review(mined, log_odds, answers, learn=False, spread=False)[0],
         "random": simulated_review(mined, log_odds, answers, seed=1)[0],
     }
     for name, order in orders.items():
@@ -247,13 +272,13 @@ def bootstrap_difference(
     differences = []
     for _ in range(draws):
         drawn = random.multinomial(codes.max() + 1, np.full(codes.max() + 1, 1 / (codes.max() + 1)))
-        x, y = (_weighted_precision(wrong[order], drawn[codes[order]]) for order in orders)
+        x, y = (weighted_precision(wrong[order], drawn[codes[order]]) for order in orders)
         differences.append(x - y)
     low, high = np.quantile(differences, [0.025, 0.975])
     return average_precision(a, wrong) - average_precision(b, wrong), float(low), float(high)
 
 
-def _weighted_precision(ranked: Flags, copies: npt.NDArray[np.int64]) -> float:
+def weighted_precision(ranked: Flags, copies: npt.NDArray[np.int64]) -> float:
     """Average precision of a ranking in which each word stands so many times."""
     hits = ranked * copies
     precision = np.cumsum(hits) / np.maximum(np.cumsum(copies), 1)
@@ -355,17 +380,17 @@ def main() -> None:
         if arguments.signals:
             for signal, measurement in mined.result.measurements.items():
                 score = np.nan_to_num(measurement.score, nan=-20.0)
-                rows.append(row(mined, signal, score, calibrated=False))
+                rows.append(row(mined, signal, score))
         others = {other: m.history for other, m in pairs.items() if other != name}
         free = {other: history for other, history in others.items() if pairs[other].pair.free}
         combiner = Combiner.train(others)
         log_odds = combiner.log_odds(mined.result.features)
-        rows.append(row(mined, "combiner, other histories", log_odds))
-        rows.append(
-            row(mined, "combiner, other free histories", Combiner.train(free).log_odds(mined.result.features))
-        )
-        with_own = Combiner.train({**others, name: mined.history}).log_odds(mined.result.features)
-        rows.append(row(mined, "combiner, its own history too", with_own))
+        rows.append(combined_row(mined, "combiner, other histories", combiner))
+        without = replace(combiner, precedents=())
+        rows.append(combined_row(mined, "combiner without precedents", without))
+        rows.append(combined_row(mined, "combiner, other free histories", Combiner.train(free)))
+        with_own = Combiner.train({**others, name: mined.history})
+        rows.append(combined_row(mined, "combiner, its own history too", with_own))
         if arguments.answers and name in arguments.reviewed:
             parts.append(review_figures(mined, log_odds, arguments.answers))
         if arguments.signals:

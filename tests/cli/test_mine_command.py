@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from arcwise.cli.main import run
 from arcwise.treebanks import Treebank
-from mining.planted import planted
+from mining.planted import conllu, planted, toy
 
 QUICK = ("--signals", "variation,frames,lexicon,rules")
 
@@ -53,6 +55,37 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     assert error.count("\n") == 1
     assert message in error
     assert sorted(p.name for p in tmp_path.iterdir()) == ["bank.conllu"]
+
+
+def _bare(bank: Treebank) -> Treebank:
+    blank = ["_"] * bank.word_count
+    return bank.annotate(deprel=blank, upos=blank, lemma=blank)
+
+
+def _partial(bank: Treebank) -> Treebank:
+    heads = np.array(bank.heads)
+    heads[::3] = -1
+    return bank.annotate(heads=heads, strict=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("count", "change"),
+    [(1, lambda bank: bank), (2, lambda bank: bank), (20, _bare), (20, _partial)],
+    ids=["one sentence", "two sentences", "no labels, tags or lemmas", "partial trees"],
+)
+def test_all_signals_rank_small_and_incomplete_treebanks(
+    count: int, change: Callable[[Treebank], Treebank], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bank = change(Treebank.from_string(conllu(toy(count))))
+    path, out = tmp_path / "bank.conllu", tmp_path / "list.tsv"
+    bank.write(path)
+    assert run(["mine", str(path), "--most", "0", "--out", str(out)]) == 0
+    annotated = int((np.asarray(bank.heads) >= 0).sum())
+    assert len(out.read_text().splitlines()) == 1 + annotated
+    assert (
+        capsys.readouterr().err.splitlines()[-1].endswith(f"{annotated} suspects of {bank.word_count} words")
+    )
 
 
 def test_bad_options_are_refused_before_any_work(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.mining import average_precision, calibration_error, with_planted_errors
+from benchmarks.mining import (
+    average_precision,
+    bootstrap_difference,
+    calibration_error,
+    weighted_precision,
+    with_planted_errors,
+)
 
 from arcwise.treebanks import Treebank
 from mining.planted import conllu, toy
@@ -33,3 +39,54 @@ def test_planted_errors_change_only_their_words_and_keep_trees() -> None:
     assert heads.sum() == pytest.approx(0.02 * words, rel=0.2)
     assert labels.sum() == pytest.approx(0.02 * words, rel=0.2)
     assert not changed.problems
+
+
+def rankings(count: int = 400) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """A good and a bad ranking of the words of 40 sentences, which of them are wrong, and their sentences."""
+    random = np.random.default_rng(3)
+    wrong = random.random(count) < 0.1
+    good, bad = wrong + random.normal(0, 0.5, count), wrong + random.normal(0, 3, count)
+    return good, bad, wrong, np.repeat(np.arange(7, 47), count // 40)
+
+
+def test_the_bootstrap_resamples_whole_sentences() -> None:
+    good, bad, wrong, sentence = rankings()
+    starts = np.flatnonzero(np.diff(sentence, prepend=0))
+    random = np.random.default_rng(1)
+    differences = []
+    for _ in range(200):
+        # The slow twin: the words of the drawn sentences, copied as often as these were drawn.
+        copies = random.multinomial(40, np.full(40, 1 / 40))
+        words = np.concatenate(
+            [np.repeat(np.arange(s, s + 10), c) for s, c in zip(starts, copies, strict=True)]
+        )
+        differences.append(_tied_precision(good, wrong, words) - _tied_precision(bad, wrong, words))
+    low, high = np.quantile(differences, [0.025, 0.975])
+    value, lower, upper = bootstrap_difference(good, bad, wrong, sentence)
+    assert value == pytest.approx(average_precision(good, wrong) - average_precision(bad, wrong))
+    assert (lower, upper) == pytest.approx((low, high))
+    assert 0 < lower < value < upper
+
+
+def _tied_precision(scores: np.ndarray, wrong: np.ndarray, words: np.ndarray) -> float:
+    """Average precision of copied words; copies of a word share the rank of the last one."""
+    order = words[np.argsort(-scores[words], kind="stable")]
+    hits = np.cumsum(wrong[order])
+    last = {word: place for place, word in enumerate(order.tolist())}
+    precision = [hits[last[word]] / (last[word] + 1) for word in order.tolist() if wrong[word]]
+    return float(np.mean(precision))
+
+
+def test_a_ranking_does_not_differ_from_itself_and_an_equal_one_not_significantly() -> None:
+    good, _, wrong, sentence = rankings()
+    assert bootstrap_difference(good, good, wrong, sentence) == (0, 0, 0)
+    noise = np.random.default_rng(5).normal(0, 0.5, len(good))
+    _, lower, upper = bootstrap_difference(good, wrong + noise, wrong, sentence)
+    assert lower < 0 < upper
+
+
+def test_copies_of_a_word_count_as_often_as_they_were_drawn() -> None:
+    ranked, copies = np.array([True, False, True]), np.array([2, 1, 0])
+    assert weighted_precision(ranked, copies) == pytest.approx(1)
+    assert weighted_precision(ranked, np.array([1, 1, 2])) == pytest.approx((1 + 3 / 4 + 3 / 4) / 3)
+    assert weighted_precision(ranked, np.zeros(3, np.int64)) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -136,3 +137,23 @@ def test_the_fit_to_answers_is_a_mode_even_where_probabilities_are_extreme(level
     p = 1 / (1 + np.exp(-adaptation.log_odds(answers)[asked]))
     # At the mode of the posterior, the dual weight of an answer is its residual.
     assert adaptation._fit(asked, wrong) == pytest.approx(wrong - p, abs=1e-3)
+
+
+def test_questions_are_spread_over_kinds_until_these_run_out() -> None:
+    bank, _ = planted(40)
+    result = mine(bank, signals=["frames", "variation"])
+    adaptation = Adaptation(result)
+    lexical = list(zip(result.words.lemmas, result.words.labels, strict=True))
+    few = adaptation.questions(result.log_odds, (), 20)
+    assert max(Counter(lexical[word] for word in few).values()) <= 2
+    # Two answers about a kind are enough, whatever they are; skipped words do not come again.
+    later = adaptation.questions(result.log_odds, dict.fromkeys(few[:10], True), 20, skipped=few[10:])
+    assert not set(few) & set(later)
+    asked = Counter(lexical[word] for word in few[:10])
+    assert all(asked[lexical[word]] < 2 for word in later)
+    everything = adaptation.questions(result.log_odds, (), bank.word_count)
+    assert sorted(everything) == list(range(bank.word_count))
+    assert everything[:20] == few
+    hidden = result.log_odds.copy()
+    hidden[few] = -np.inf
+    assert not set(few) & set(adaptation.questions(hidden, (), bank.word_count))

@@ -149,15 +149,15 @@ def _review(
     judged: dict[int, bool],
     acknowledged: set[int],
 ) -> None:
-    """Ask about the most suspicious word that has no answer yet, until the reviewer quits."""
+    """Ask about suspicious words of many kinds that have no answer yet, until the reviewer quits."""
     skipped: set[int] = set()
     log_odds, answered = adaptation.log_odds(judged), 0
     while True:
-        seen = skipped | acknowledged | judged.keys()
-        word = next((word for word in result.ranking(log_odds) if word not in seen), None)
-        if word is None:
+        questions = adaptation.questions(log_odds, judged, 1, skipped | acknowledged)
+        if not questions:
             echo("Every word has an answer.", err=True)
             return
+        word = questions[0]
         probability = float(_probability(log_odds[word]))
         echo(_entry(answered + len(skipped) + 1, result.suspect(word, probability), result.treebank))
         answer = _ask()

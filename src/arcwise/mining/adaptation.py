@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from arcwise.mining.evidence import Floats
 from arcwise.mining.mine import MiningResult
+from arcwise.mining.precedents import lexical_kinds
 from arcwise.mining.words import Codes, codes_of
 
-_VARIANCE = 0.5
+_VARIANCE = 0.25
 """Prior variance of the log-odds that one kind of word adds."""
+_ENOUGH = (2, 4)
+"""Answers about words of one kind that are enough: of one lemma and label; of one label and pair of tags."""
+_LONGEST = 8
+"""Longer arcs count as this long."""
 _ITERATIONS = 20
 _TOLERANCE = 1e-6
 """Improvement of the objective below which Newton's method stops."""
@@ -20,8 +26,9 @@ _TOLERANCE = 1e-6
 class Adaptation:
     """A logistic model of the answers on top of the log-odds of a result.
 
-    Each kind of word (label, tags of word and head, lemma with label, kind of change) gets a correction with
-    a Gaussian prior, so that sweeps (a guideline applied to a class of words) become learnable. The posterior
+    Each kind of word (lemma with label, label with the tags of word and head, kind of change and others) gets
+    a correction with a Gaussian prior, so that sweeps (a guideline applied to a class of words) become
+    learnable. The posterior
     mode is found by Newton's method in the space of the answers: a refit costs O(A³ + words) for A answers.
     The strengths of signals are not refitted: a reviewer sees only the strongest, and words that were judged
     because they are extreme say little about ordinary ones.
@@ -30,12 +37,22 @@ class Adaptation:
     def __init__(self, result: MiningResult) -> None:
         words, kinds = result.words, result.features.kinds
         self._log_odds = result.log_odds
-        self._kinds = [
-            codes_of(kinds["change"]),
-            codes_of(kinds["pair"]),
-            codes_of(zip(words.lemmas, words.labels, strict=True)),
-            codes_of(words.deprels),
+        heads = words.head_index.tolist()
+        lexical = lexical_kinds(words.lemmas, words.labels)
+        head_labels = [words.labels[head] if head >= 0 else "" for head in heads]
+        head_lemmas = [words.lemmas[head] if head >= 0 else "" for head in heads]
+        lengths = np.minimum(np.abs(words.offset), _LONGEST).tolist()
+        columns: list[Iterable[Hashable]] = [
+            lexical,
+            kinds["pair"],
+            kinds["change"],
+            words.deprels,
+            zip(words.upos, words.labels, head_labels, strict=True),
+            zip(words.labels, head_lemmas, strict=True),
+            zip(lexical, words.head_upos, strict=True),
+            zip(kinds["pair"], lengths, strict=True),
         ]
+        self._kinds = [codes_of(column) for column in columns]
 
     @classmethod
     def from_arrays(cls, log_odds: Floats, kinds: Sequence[Codes]) -> Adaptation:
@@ -47,6 +64,32 @@ class Adaptation:
     def kinds_of(self, words: Codes) -> list[Codes]:
         """The kinds of some words, numbered anew, for ``from_arrays``."""
         return [np.unique(codes[words], return_inverse=True)[1] for codes in self._kinds]
+
+    def questions(
+        self, log_odds: Floats, answers: Collection[int], count: int, skipped: Collection[int] = ()
+    ) -> list[int]:
+        """The next words to ask about: the most suspicious ones, but few of each kind.
+
+        Two answers about a lemma and label, or four about a label and the tags of its arc, say most about the
+        other words of the kind. Where no other kinds are left, the most suspicious words come anyway.
+        """
+        seen = {*answers, *skipped}
+        counts = [Counter(codes[sorted(answers)].tolist()) for codes in self._kinds[: len(_ENOUGH)]]
+        chosen: list[int] = []
+        later: list[int] = []
+        for word in map(int, np.argsort(-log_odds, kind="stable")):
+            if len(chosen) == count or not np.isfinite(log_odds[word]):
+                break
+            if word in seen:
+                continue
+            kinds = [int(codes[word]) for codes in self._kinds[: len(_ENOUGH)]]
+            if any(of[kind] >= most for of, kind, most in zip(counts, kinds, _ENOUGH, strict=True)):
+                later.append(word)
+                continue
+            chosen.append(word)
+            for of, kind in zip(counts, kinds, strict=True):
+                of[kind] += 1
+        return (chosen + later)[:count]
 
     def log_odds(self, answers: Mapping[int, bool]) -> Floats:
         """The log-odds of all words, given for some words whether they are errors."""

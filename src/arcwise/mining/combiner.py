@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -18,6 +18,7 @@ from arcwise.mining.boosting import BoostedTrees
 from arcwise.mining.evidence import Floats
 from arcwise.mining.features import ErrorFeatures
 from arcwise.mining.logistic import LogisticRegression
+from arcwise.mining.precedents import Precedents, PrecedentsOfWords, lexical_kinds
 from arcwise.mining.ranks import log_ranks, log_ranks_within
 from arcwise.mining.revisions import Revisions
 from arcwise.treebanks.files import PathLike
@@ -48,11 +49,24 @@ class RevisionHistory:
     revised: npt.NDArray[np.bool_]
     swept: npt.NDArray[np.bool_]
     """Revised words that belong to a sweep."""
+    relabelled: Sequence[str] = ()
+    """The new label of each revised word that kept its head, else an empty string."""
 
     @classmethod
     def of(cls, features: ErrorFeatures, revisions: Revisions) -> RevisionHistory:
         """The history of a treebank whose features were measured on the older release."""
-        return cls(features, revisions.compared, revisions.revised, revisions.revised & ~revisions.scattered)
+        swept = revisions.revised & ~revisions.scattered
+        relabelled = np.where(revisions.revised & ~revisions.moved, revisions.labels, "").tolist()
+        return cls(features, revisions.compared, revisions.revised, swept, relabelled)
+
+    def precedents(self, treebank: str) -> Precedents | None:
+        """What was revised here, as precedents for other treebanks of the language; None without lemmas."""
+        if not self.features.lemmas or not self.relabelled:
+            return None
+        kinds = lexical_kinds(self.features.lemmas, self.features.kinds["label"])
+        compared = np.flatnonzero(self.compared).tolist()
+        fates = ((word, bool(self.revised[word]), self.relabelled[word]) for word in compared)
+        return Precedents.of(treebank, kinds, self.features.lemmas, fates)
 
     @property
     def weights(self) -> Floats:
@@ -63,14 +77,15 @@ class RevisionHistory:
 
 @dataclass(frozen=True)
 class Combiner:
-    """The mean of a logistic regression and of boosted trees.
+    """The mean of a logistic regression and of boosted trees, plus precedents of the same language.
 
     Both read the signals as log-ranks within the treebank, and how often each kind of word was wrong in other
     treebanks. The regression carries over to treebanks of other languages, the trees see interactions.
+    Precedents add what was revised in other treebanks of the language, by lemma and label.
     """
 
     kind: ClassVar[str] = "error-combiner"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     regression: LogisticRegression
     trees: BoostedTrees
@@ -79,6 +94,7 @@ class Combiner:
     rates: Mapping[str, Mapping[str, float]]
     """Feature → category → log ratio of its rate of errors to that of all words."""
     trained_on: tuple[str, ...] = ()
+    precedents: tuple[Precedents, ...] = field(default=(), repr=False)
 
     @classmethod
     def train(
@@ -96,12 +112,25 @@ class Combiner:
         )
         regression = LogisticRegression.fit(values, wrong, weights, positive=_is_evidence(numbers, values))
         trees = BoostedTrees.fit(values, wrong, weights, rounds=rounds, depth=depth, rate=0.08, seed=seed)
-        return cls(regression, trees, numbers, _rates(histories), tuple(histories))
+        precedents = (history.precedents(name) for name, history in histories.items())
+        return cls(
+            regression,
+            trees,
+            numbers,
+            _rates(histories),
+            tuple(histories),
+            tuple(of_treebank for of_treebank in precedents if of_treebank is not None),
+        )
 
     def log_odds(self, features: ErrorFeatures) -> Floats:
         """The log-odds of an error for every word."""
         values = _matrix(features, self.numbers, self.rates)
-        return np.asarray((self.regression.predict(values) + self.trees.predict(values)) / 2)
+        log_odds = (self.regression.predict(values) + self.trees.predict(values)) / 2
+        return self.precedents_of(features).add_to(np.asarray(log_odds))
+
+    def precedents_of(self, features: ErrorFeatures) -> PrecedentsOfWords:
+        """The precedents that apply to these words."""
+        return PrecedentsOfWords.of(self.precedents, features.lemmas, features.kinds.get("label", []))
 
     def pack(self) -> Packed:
         """The combiner as plain values."""
@@ -111,6 +140,7 @@ class Combiner:
             "biases": [self.regression.bias, self.trees.bias],
             "edges": [len(edges) for edges in self.trees.edges],
             "trained_on": list(self.trained_on),
+            "precedents": {of_treebank.treebank: of_treebank.pack() for of_treebank in self.precedents},
         }
         arrays = {
             "weights": self.regression.weights.astype(np.float32),
@@ -140,8 +170,9 @@ class Combiner:
                 float(header["biases"][1]),
             )
             numbers, rates = tuple(header["numbers"]), header["rates"]
-            return cls(regression, trees, numbers, rates, tuple(header["trained_on"]))
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+            precedents = tuple(Precedents.unpack(name, of) for name, of in header["precedents"].items())
+            return cls(regression, trees, numbers, rates, tuple(header["trained_on"]), precedents)
+        except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
             raise ModelError(f"the combiner of error signals is damaged ({error})") from error
 
     def save(self, path: PathLike) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.util import find_spec
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +17,7 @@ from arcwise.mining.conditionals import arc_conditionals
 from arcwise.mining.evidence import ArcTable, Codes, Floats, ParserEvidence, Strings
 from arcwise.mining.folds import Numbers, document_folds
 from arcwise.parsing.parser import ParseOptions
+from arcwise.parsing.scored import ScoredParser
 from arcwise.text.tagger import Tagger
 from arcwise.transition import TransitionConfig, TransitionParser
 from arcwise.treebanks import Treebank
@@ -31,6 +33,10 @@ _CALIBRATION = 150
 _UNIFORM = 0.02
 """Weight of a uniform distribution mixed into the beam's: arcs that left the beam are not impossible."""
 _K_BEST = 16
+_NEURAL_WORDS = 1_600_000
+"""Words that a neural parser is trained on, over all epochs; small treebanks get more epochs."""
+_NEURAL_EPOCHS = (4, 40)
+"""Fewest and most epochs of a neural parser."""
 _LEAST = 1e-9
 """Lower bound of probabilities whose logarithm is taken."""
 
@@ -46,7 +52,7 @@ class Effort:
 
 EFFORTS: Mapping[str, Effort] = {
     "fast": Effort(),
-    "full": Effort(folds=8, epochs=8, parsers=("graph", "greedy", "beam")),
+    "full": Effort(epochs=8, parsers=("graph", "greedy", "beam", "neural")),
 }
 """``--time`` → effort."""
 
@@ -106,11 +112,12 @@ def crossfit(
     """
     folds = document_folds(treebank, min(effort.folds, max(len(treebank), 1)), seed=seed)
     tagged = any(tag != "_" for tag in treebank.column("upos"))
-    kinds = [*effort.parsers, *(["tagger"] if tagged else [])]
+    parsers = [kind for kind in effort.parsers if kind != "neural" or find_spec("torch")]
+    kinds = [*parsers, *(["tagger"] if tagged else [])]
     present = np.unique(folds).tolist() if len(np.unique(folds)) > 1 else []
     tasks = [_FoldTraining(kind, fold) for kind in kinds for fold in present]
     words = treebank.word_count
-    evidence = {kind: ParserEvidence.empty(words) for kind in effort.parsers}
+    evidence = {kind: ParserEvidence.empty(words) for kind in parsers}
     tags = TagEvidence(np.full(words, "_", object), np.full(words, np.nan))
     results = engine.map(partial(_run, treebank.data, folds, effort.epochs, seed), tasks)
     for number, task in enumerate(tasks, 1):
@@ -141,6 +148,8 @@ def _run(
         return _tags(others, held_out, seed)
     if task.parser == "graph":
         return _graph(others, held_out, epochs, seed)
+    if task.parser == "neural":
+        return _neural(others, held_out, seed)
     return _transition(others, held_out, epochs, seed, beam=8 if task.parser == "beam" else 1)
 
 
@@ -175,17 +184,42 @@ def _graph(others: Treebank, held_out: Treebank, epochs: int, seed: int) -> Pars
         labelled=labelled,
         single_root=all((s.heads[1:] == 0).sum() <= 1 for s in others),
     ).for_trainer("log-linear")
-    parser = GraphParser.train(others, config=config)
+    return _calibrated(GraphParser.train(others, config=config), held_out)
+
+
+def _neural(others: Treebank, held_out: Treebank, seed: int) -> ParserEvidence | None:
+    if not (np.asarray(others.heads) >= 0).any():
+        return None
+    # Importing torch takes seconds.
+    from arcwise.neural import NeuralConfig, NeuralParser
+
+    fewest, most = _NEURAL_EPOCHS
+    config = NeuralConfig(
+        size="small",
+        epochs=int(np.clip(_NEURAL_WORDS // others.word_count, fewest, most)),
+        # Small batches, or the steps of so few epochs do not suffice.
+        batch_words=int(np.clip(others.word_count // 15, 150, 1000)),
+        warm_up=50,
+        average=0.99,
+        seed=seed,
+        labelled=any(label != "_" for label in others.column("deprel")),
+        single_root=all((s.heads[1:] == 0).sum() <= 1 for s in others),
+    )
+    return _calibrated(NeuralParser.train(others, config=config), held_out)
+
+
+def _calibrated(parser: ScoredParser, held_out: Treebank) -> ParserEvidence:
+    """The evidence of a parser at the temperature at which the annotation is most probable."""
     sample = held_out.spread(_CALIBRATION)
-    tried = [(_graph_likelihood(_at(parser, t), sample), t) for t in _TEMPERATURES]
+    tried = [(_likelihood(_at(parser, t), sample), t) for t in _TEMPERATURES]
     return graph_evidence(_at(parser, max(tried)[1]), held_out)
 
 
-def _at(parser: GraphParser, temperature: float) -> GraphParser:
+def _at(parser: ScoredParser, temperature: float) -> ScoredParser:
     return parser.with_temperatures(temperature, temperature)
 
 
-def _graph_likelihood(parser: GraphParser, sample: Treebank) -> float:
+def _likelihood(parser: ScoredParser, sample: Treebank) -> float:
     """Σ log P(annotated head and label)."""
     parses = parser.parses(sample, options=ParseOptions(confidence=True), gold=True)
     assert parses.probabilities is not None
@@ -197,8 +231,8 @@ def _graph_likelihood(parser: GraphParser, sample: Treebank) -> float:
     return float(np.log(np.maximum(np.asarray(gold.head) * label, _LEAST))[annotated].sum())
 
 
-def graph_evidence(parser: GraphParser, held_out: Treebank) -> ParserEvidence:
-    """The evidence of a graph-based parser: marginals, and conditionals given the other arcs."""
+def graph_evidence(parser: ScoredParser, held_out: Treebank) -> ParserEvidence:
+    """The evidence of a graph-based or neural parser: marginals, and conditionals given the other arcs."""
     parts = []
     numbers = np.arange(len(held_out))
     lengths = held_out.sentence_lengths
@@ -211,7 +245,7 @@ def graph_evidence(parser: GraphParser, held_out: Treebank) -> ParserEvidence:
     return ParserEvidence.joined(parts)
 
 
-def _scored(parser: GraphParser, chunk: Treebank) -> list[ParserEvidence]:
+def _scored(parser: ScoredParser, chunk: Treebank) -> list[ParserEvidence]:
     trees, at = parser.decoding.trees, parser.temperatures
     labels = parser.labels or ("_",)
     scores = parser.scorer.scores(chunk, trees=trees)

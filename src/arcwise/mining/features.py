@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,8 @@ class ErrorFeatures:
     """Name → one value per word; NaN where it is unknown."""
     kinds: Mapping[str, list[str]]
     """Name → one category per word, comparable between treebanks."""
+    lemmas: Sequence[str] = ()
+    """One per word; only treebanks of the same language share them."""
 
     @property
     def count(self) -> int:
@@ -63,7 +65,7 @@ class ErrorFeatures:
             "pair": [f"{a} {b} {c}" for a, b, c in zip(upos, labels, head_upos, strict=True)],
             "change": [f"{a} {m} {b}" for a, m, b in zip(labels, moves, proposed, strict=True)],
         }
-        return cls(numbers, kinds)
+        return cls(numbers, kinds, words.lemmas)
 
 
 def _doubt_around(words: FlatWords, measurements: Mapping[str, Measurement]) -> dict[str, Floats]:

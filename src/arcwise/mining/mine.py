@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from arcwise.mining.combiner import Combiner, mean_log_odds, shipped_combiner
 from arcwise.mining.crossfit import EFFORTS, Crossfitted, Effort, TagEvidence, crossfit
 from arcwise.mining.evidence import Floats, universal
 from arcwise.mining.features import ErrorFeatures
+from arcwise.mining.precedents import PrecedentsOfWords
 from arcwise.mining.proposals import Proposals
 from arcwise.mining.signal import Measurement
 from arcwise.mining.signals import SIGNALS, chosen_signals
@@ -64,6 +65,8 @@ class MiningResult:
     features: ErrorFeatures
     log_odds: Floats
     """Log-odds of an error, for every word; -inf where nothing is annotated."""
+    precedents: PrecedentsOfWords = field(default_factory=PrecedentsOfWords)
+    """Revisions of other treebanks of the language."""
 
     @property
     def treebank(self) -> Treebank:
@@ -97,6 +100,7 @@ class MiningResult:
         """One word as a ``SuspectedError``."""
         words, number = self.words, int(self.words.sentence[word])
         reasons = {name: measurement.reasons(word) for name, measurement in self.measurements.items()}
+        reasons["precedents"] = self.precedents.reasons(word)
         return SuspectedError(
             sentence=number,
             word=int(words.position[word]),
@@ -156,12 +160,15 @@ def mine(
     proposals = Proposals.of(words, list(measurements.values()))
     features = ErrorFeatures.of(words, measurements, proposals)
     combiner = combiner or shipped_combiner()
+    precedents = PrecedentsOfWords()
     if combiner is not None and len(chosen) == len(SIGNALS):
         log_odds = combiner.log_odds(features)
+        precedents = combiner.precedents_of(features)
+        proposals = precedents.propose(words, proposals)
     else:
         log_odds = mean_log_odds([measurement.score for measurement in measurements.values()])
     log_odds = np.where(words.heads >= 0, log_odds, -np.inf)
-    return MiningResult(words, measurements, proposals, features, log_odds)
+    return MiningResult(words, measurements, proposals, features, log_odds, precedents)
 
 
 def no_evidence(treebank: Treebank) -> Crossfitted:

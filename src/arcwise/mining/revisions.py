@@ -25,6 +25,8 @@ class Revisions:
     """Words of sentences with the same words in both releases, punctuation excluded."""
     revised: Flags
     """Words whose head or universal label changed."""
+    moved: Flags
+    """Words whose head changed."""
     scattered: Flags
     """Revised words whose kind of change is rarer than ``SWEEP``."""
     heads: npt.NDArray[np.int64]
@@ -49,9 +51,10 @@ class Revisions:
             compared[at] = [tag != "PUNCT" for tag in before.upos]
         old_labels = np.array([universal(label) for label in old.column("deprel")], object)
         old_heads = np.asarray(old.heads, np.int64)
-        revised = compared & ((heads != old_heads) | np.asarray(labels != old_labels, np.bool_))
+        moved = compared & (heads != old_heads)
+        revised = moved | (compared & np.asarray(labels != old_labels, np.bool_))
         kinds = [_kind(a, b) for a, b in zip(old_labels, labels, strict=True)]
-        return cls(compared, revised, _scattered(revised, kinds), heads, labels, kinds)
+        return cls(compared, revised, moved, _scattered(revised, kinds), heads, labels, kinds)
 
     def within(self, words: Flags) -> Revisions:
         """The revisions of some of the words, with sweeps counted among these alone."""
