@@ -5,6 +5,7 @@
     python recipes/taught_english.py teacher WORK NAME [--encoder FOLDER] [--set OPTION=VALUE …]
     python recipes/taught_english.py label WORK NAME … [--part 1/4]   what these teachers say of the text
     python recipes/taught_english.py student WORK NAME [--copies 2] [--text-weight 0.5] [--minutes 10] …
+    python recipes/taught_english.py tune WORK NAME                   select the decoder, calibrate
     python recipes/taught_english.py ensemble WORK NAME …             dev and test scores of several teachers
 
 Each step writes files of its own in the folder WORK, so that steps can run at the same time:
@@ -35,6 +36,7 @@ from arcwise.learning.progress import Progress
 from arcwise.models.teacher import read_text
 from arcwise.models.train_pipeline import NEURAL, read_config
 from arcwise.neural import NeuralConfig, NeuralParser
+from arcwise.neural.model_selection import select_tag_columns, tune_decoding
 from arcwise.neural.tags import PredictedTags
 from arcwise.text.jackknife import jackknife_tags
 from arcwise.text.tagger import Tagger
@@ -214,6 +216,16 @@ def _epochs_within(
     return max(1, int(left / of_epoch))
 
 
+def tune(work: Path, name: str) -> None:
+    """Select tag columns and decoder of a student on dev, and calibrate it: its training was interrupted."""
+    path, gold, seen = work / f"student-{name}.arcwise", _read(work, "dev"), _read(work, "dev-tagged")
+    model, progress = NeuralParser.load(path).model, Progress()
+    model = replace(model, writes=select_tag_columns(model, gold, seen, 1, progress))
+    model = tune_decoding(model, seen, (), threads=1, progress=progress)
+    NeuralParser(model).save(path, precision="int8")
+    report(f"student {name}", NeuralParser(model), work)
+
+
 class EpochClock(Progress):
     """Notes when each epoch ended."""
 
@@ -300,7 +312,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("step", choices=("prepare", "text", "teacher", "label", "student", "ensemble"))
+    parser.add_argument(
+        "step", choices=("prepare", "text", "teacher", "label", "student", "tune", "ensemble")
+    )
     parser.add_argument("work", type=Path)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--text", type=Path)
@@ -330,6 +344,8 @@ def main() -> None:
                 minutes=chosen.minutes,
                 options=options,
             )
+        case "tune":
+            tune(chosen.work, chosen.names[0])
         case "ensemble":
             ensemble(chosen.work, chosen.names)
 

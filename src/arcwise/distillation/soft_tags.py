@@ -63,18 +63,18 @@ class SoftTags:
     def in_alphabets(
         self, names: Sequence[str], values: Sequence[Sequence[str]]
     ) -> list[tuple[Codes, Floats]]:
-        """The targets of each tag of a student in its own alphabet, normalised.
+        """The targets of each tag of a student in the student's alphabet, normalised.
 
         Values that the student does not have are dropped; a tag that the teacher does not predict has no
         targets.
         """
-        own = dict(zip(self.names, range(len(self.names)), strict=True))
+        numbers = {name: number for number, name in enumerate(self.names)}
         targets = []
         for name, alphabet in zip(names, values, strict=True):
-            if name not in own:
+            if name not in numbers:
                 targets.append((np.full((len(self), 1), -1, np.int32), np.zeros((len(self), 1), np.float32)))
                 continue
-            tag = own[name]
+            tag = numbers[name]
             code_of = {value: code for code, value in enumerate(alphabet)}
             renamed = np.array([*(code_of.get(value, -1) for value in self.values[tag]), -1], np.int32)
             codes = renamed[self.codes[tag]]  # -1 reads the last entry

@@ -90,7 +90,7 @@ class NetworkTeacher:
         torch.set_num_threads(max(threads, 1))
         trees = TreeClass(projective=projective, single_root=single_root)
         data = [self._data(model, treebank) for model in self._models]
-        of_model = {id(model): own for model, own in zip(self._models, data, strict=True)}
+        of_model = {id(m): model_data for m, model_data in zip(self._models, data, strict=True)}
         count, labels = treebank.word_count, max(len(self.labels), 1)
         heads, codes = np.full(count, -1, np.int32), np.full(count, -1, np.int32)
         arcs: list[npt.NDArray[Any]] = []
@@ -115,8 +115,8 @@ class NetworkTeacher:
             b, h, m, label, probability = _sparse(joint, batch, least)
             arcs.append(np.stack([(base[b] + m - 1).cpu().numpy(), h.cpu().numpy(), label.cpu().numpy()]))
             arcs.append(probability.double().cpu().numpy())
-            for (tag_codes, shares), own in zip(tags, tag_probabilities, strict=True):
-                highest = own[batch.size :].topk(tag_codes.shape[1])
+            for (tag_codes, shares), probabilities in zip(tags, tag_probabilities, strict=True):
+                highest = probabilities[batch.size :].topk(tag_codes.shape[1])
                 tag_codes[words] = highest.indices.cpu().numpy()
                 shares[words] = (highest.values / highest.values.sum(-1, keepdim=True)).cpu().numpy()
         return self._predictions(arcs, heads, codes, tags, count)
