@@ -14,9 +14,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-LATIN = ROOT / "docs" / "tutorials" / "latin"
 SAMPLE = ROOT / "src" / "arcwise" / "data" / "sample-gold.conllu"
-BY_HAND = 20
 SIZE = {"width": 1280, "height": 600}
 KNOWN = [3, 5, 5, 99, 99, 99]
 """Of each sentence of the sample, the words whose arcs are decided in the picture."""
@@ -32,7 +30,7 @@ def main(folder: Path) -> None:
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as made:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         context = browser.new_context(viewport=SIZE, color_scheme="light")
-        file = Path(made) / "latin.conllu"
+        file = Path(made) / "tavi.conllu"
         alone(context, file, folder)
         with_another(context, file, folder)
         context = browser.new_context(viewport={"width": 1280, "height": 590}, device_scale_factor=1.5)
@@ -42,45 +40,64 @@ def main(folder: Path) -> None:
 
 def alone(context: Any, file: Path, folder: Path) -> None:
     """From nothing to a checked treebank."""
-    from docs.latin import annotate, pressed, sentences
+    from docs.tavi import ALL_BUT_LATER, BY_HAND, GOLD, annotate, blocks, pressed, said, sentences
     from web.browser.driver import Tab
+    from web.browser.test_page_tutorial import paste
     from web.served import process
 
-    gold = sentences(LATIN / "latin.conllu")
+    gold = sentences(GOLD)
     with process(file, "--new") as server:
         tab = Tab(context, server)
-        tab.page.get_by_role("button", name="Add sentences").click()
-        tab.page.locator("dialog textarea").fill("\n".join(own.text for own in gold))
-        tab.page.get_by_role("button", name="Insert").click()
-        tab.page.wait_for_function("() => own.state.words.length === 4")
-        keys = pressed()
-        tab.press(*keys[0])
-        tab.press(*keys[1][:4])  # the label of the second word is being typed
+        paste(tab, blocks("text")[0], ALL_BUT_LATER)
+        tags, arcs = pressed()
+        tab.press(*tags)
+        tab.press(*arcs[:8])  # the label of the fourth word is being typed
         picture(tab, folder / "nothing-arcs.png")
 
-        for number in range(BY_HAND):
+        annotate(server, 0, gold[0])
+        tab.page.reload()
+        tab.ready()
+        tab.press("Shift+N")
+        tab.page.wait_for_function("() => own.state.number === 1")
+        tab.select("3")
+        tab.press("Shift+S")
+        tab.page.locator("input:focus").fill(said(r"type `(.+?)` and press"))
+        picture(tab, folder / "nothing-token.png")
+        tab.press("Enter")
+
+        for number in range(1, BY_HAND):
             annotate(server, number, gold[number])
         tab.page.reload()
         tab.ready()
         tab.press("Shift+A")
         tab.press("Enter")
-        tab.page.wait_for_function("() => own.state.document.model", timeout=60000)
+        tab.page.wait_for_function("() => own.state.document.model", timeout=120000)
         tab.press("Escape", "Shift+O")
         tab.page.locator("#worklist-by").select_option("gain")
-        tab.page.wait_for_function("() => document.querySelectorAll('#side-worklist li').length === 10")
+        tab.page.wait_for_function("() => document.querySelectorAll('#side-worklist li').length === 4")
         tab.page.locator("#side-worklist li button").first.click()
         tab.page.wait_for_function("() => own.state.number >= 20")
         tab.page.locator("#tree").focus()
         picture(tab, folder / "nothing-worklist.png")
 
-        for number in range(BY_HAND, len(gold)):
+        for number in range(BY_HAND, ALL_BUT_LATER):
             annotate(server, number, gold[number])
-        server.set(20, "1", deprel="nsbj")
+        tab.page.reload()
+        tab.ready()
+        paste(tab, blocks("text")[1], len(gold))
+        tab.page.wait_for_function(f"() => own.state.number === {ALL_BUT_LATER}")
+        tab.page.wait_for_function("() => own.state.sentence.thoughts !== null")
+        tab.select("4")
+        picture(tab, folder / "nothing-more.png")
+
+        for number in range(ALL_BUT_LATER, len(gold)):
+            annotate(server, number, gold[number])
+        server.set(20, "2", deprel="nsbj")
         tab.page.reload()
         tab.ready()
         tab.press("Shift+K")
         tab.page.locator("#side-checks .item").first.click()
-        tab.page.wait_for_function("() => own.state.number === 20 && own.state.selected === '1'")
+        tab.page.wait_for_function("() => own.state.number === 20 && own.state.selected === '2'")
         picture(tab, folder / "nothing-check.png")
         tab.press(".")
         tab.page.close()
@@ -89,16 +106,17 @@ def alone(context: Any, file: Path, folder: Path) -> None:
 
 def with_another(context: Any, file: Path, folder: Path) -> None:
     """The file of a second person beside it."""
+    from docs.tavi import SECOND
     from web.browser.driver import Tab
     from web.served import process
 
-    second = file.with_name("second.conllu")
-    shutil.copy(LATIN / second.name, second)
+    second = file.with_name(SECOND.name)
+    shutil.copy(SECOND, second)
     with process(file, "--beside", str(second)) as server:
         tab = Tab(context, server)
         tab.press("Shift+B")
         tab.page.locator("#side-compare section button.link").first.click()
-        tab.page.wait_for_function("() => own.state.number === 5")
+        tab.page.wait_for_function("() => own.state.number === 6")
         picture(tab, folder / "nothing-beside.png")
         tab.page.close()
         server.end(2)

@@ -70,7 +70,20 @@ def _check_grammar(packed: Packed) -> None:
 
 
 def _check_pipeline(packed: Packed) -> None:
-    tagger = packed.header["tagger"]
+    _check_tagger(packed, packed.header["tagger"])
+    card = packed.header.get("card")
+    if not (card is None or isinstance(card, Mapping)):
+        raise _damaged(packed, "card: expected an object")
+
+
+def _check_tag_averaged(packed: Packed) -> None:
+    for tagger in packed.header["taggers"]:
+        _check_tagger(packed, tagger)
+    if not isinstance(packed.header["report"], Mapping):
+        raise _damaged(packed, "report: expected an object")
+
+
+def _check_tagger(packed: Packed, tagger: Mapping[str, Any]) -> None:
     _check_names(packed, "upos", tagger["upos"])
     for name in ("bundles_of_state", "scripts_of_upos"):
         # The tagger chooses one of them for each word.
@@ -89,9 +102,6 @@ def _check_pipeline(packed: Packed) -> None:
         texts = [isinstance(part, list) and all(isinstance(text, str) for text in part) for part in affixes]
         if type(length) is not int or not 0 <= length < 2**16 or texts != [True, True]:
             raise _damaged(packed, "script_fits: expected a number and two lists of texts for each script")
-    card = packed.header.get("card")
-    if not (card is None or isinstance(card, Mapping)):
-        raise _damaged(packed, "card: expected an object")
 
 
 _PACKED: Mapping[str, Callable[[Packed], None]] = {
@@ -100,6 +110,7 @@ _PACKED: Mapping[str, Callable[[Packed], None]] = {
     "neural": _check_neural,
     "dmv": _check_grammar,
     "pipeline": _check_pipeline,
+    "tag-averaged": _check_tag_averaged,
 }
 
 
@@ -169,4 +180,5 @@ _REBUILT: Mapping[str, Callable[[Any, Packed], None]] = {
     "graph": _check_graph_parser,
     "transition": _check_transition_parser,
     "neural": _check_neural_parser,
+    "tag-averaged": _check_scored,
 }

@@ -56,8 +56,14 @@ KINDS: dict[str, ModelKind] = {
     "pipeline": ModelKind(
         "from raw text to trees, made by 'arcwise train --pipeline'", "arcwise.pipeline.pipeline:Pipeline"
     ),
+    "tag-averaged": ModelKind(
+        "graph-based in a small pipeline, averaged over several taggers",
+        "arcwise.pipeline.tag_averaging:TagAveragedParser",
+    ),
 }
 """Every kind of model by name."""
+_CONTAINERS = ("pipeline", "tag-averaged")
+"""Kinds that contain a parser of another kind."""
 
 
 def trainable() -> list[str]:
@@ -91,8 +97,7 @@ def open_packed(packed: Packed) -> Parser:
     """Restore a parser of any kind from a packed model."""
     if packed.kind not in KINDS:
         raise ModelError(f"{packed.path}: found kind {packed.kind!r}, expected one of {', '.join(KINDS)}")
-    # A pipeline contains a parser of any kind.
-    others = {"parser_of": open_packed} if packed.kind == "pipeline" else {}
+    others = {"parser_of": open_packed} if packed.kind in _CONTAINERS else {}
     restore = _class(KINDS[packed.kind].parser).unpack
     try:
         check_packed(packed)

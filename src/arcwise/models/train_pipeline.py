@@ -12,11 +12,13 @@ from arcwise.distillation.teacher import SECTION, distillation_section
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError, OptionError
 from arcwise.evaluation import evaluate
+from arcwise.graph import GraphParser
 from arcwise.learning.config import from_dict, read_toml
-from arcwise.learning.folds import Development, development
+from arcwise.learning.folds import Development, Folds, development
 from arcwise.learning.options import SEEDS, check_options, option, section, short_repr
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained_model import TrainedParser
+from arcwise.models.averaged_tags import MOST_SENTENCES, average_tags
 from arcwise.models.registry import trainable
 from arcwise.models.training import parser_config, train_parser
 from arcwise.neural.config import INPUTS
@@ -34,6 +36,8 @@ NEURAL: dict[str, Any] = {
     "learns": ["upos", "xpos", "feats"],
 }
 """What a neural parser sees and learns in a pipeline unless told otherwise."""
+SMALL_DATA_TRAINER = "log-linear"
+"""The trainer of the graph-based parser up to ``MOST_SENTENCES``."""
 METRICS = (
     "Tokens",
     "Sentences",
@@ -144,8 +148,9 @@ def train_pipeline(
         raise InputError("train: found no word, expected a treebank to learn from")
     progress = progress or Progress(shown=False)
     chosen = development(train, dev)
-    options = {"seed": config.seed, **_defaults(config.kind, parser or {}), **(parser or {})}
-    parser_config(config.kind, None, options).refuse_unread()  # said before long work, not after
+    options = {"seed": config.seed, **_defaults(config.kind, parser or {}, len(train)), **(parser or {})}
+    parser_settings = parser_config(config.kind, None, options)
+    parser_settings.refuse_unread()  # said before long work, not after
     tokenizer = Tokenizer.train(train, config=config.tokenizer, seed=config.seed)
     progress.say("tokenizer trained")
     tagger = Tagger.train(train, config=config.tagger, seed=config.seed)
@@ -173,14 +178,41 @@ def train_pipeline(
     )
     if isinstance(trained, TrainedParser):
         trained = trained.reading(tagger.look_alikes)
+    small = config.jackknife and len(train) <= MOST_SENTENCES and teach is None
+    # Interrupted: the user wants the parser as it is, now.
+    small = small and not trained.info.get("interrupted")
+    if small and isinstance(trained, GraphParser) and isinstance(chosen, Folds):
+        trained = average_tags(
+            trained,
+            train,
+            seen,
+            chosen,
+            config=parser_settings,
+            tagging=config.tagger,
+            seed=config.seed,
+            progress=progress,
+            threads=threads,
+        )
     pipeline = Pipeline(tokenizer, tagger, trained, card=card)
     if isinstance(chosen, Treebank) and not trained.info.get("interrupted"):
         _log_scores(pipeline, chosen, threads, progress)
     return pipeline
 
 
-def _defaults(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the inputs and targets of a parser in a pipeline; a transformer reads the words alone."""
+def _defaults(kind: str, options: Mapping[str, Any], sentences: int) -> dict[str, Any]:
+    """Return the defaults of a parser in a pipeline.
+
+    A neural parser has inputs and targets, a transformer reads the words alone. A graph-based parser of few
+    sentences is trained by likelihood, whose confidences are better, unless options of another trainer are
+    set.
+    """
+    if kind == "graph" and sentences <= MOST_SENTENCES:
+        likelihood = {"trainer": SMALL_DATA_TRAINER}
+        try:
+            parser_config(kind, None, {**likelihood, **options}).refuse_unread()
+        except OptionError:
+            return {}
+        return likelihood
     if kind != "neural":
         return {}
     return {name: value for name, value in NEURAL.items() if name != "inputs" or not options.get("encoder")}

@@ -20,6 +20,7 @@ from arcwise.parsing.parser import (
 )
 from arcwise.parsing.parses import Analysis, Parses
 from arcwise.pipeline.document import Document
+from arcwise.pipeline.tag_averaging import TagAveragedParser, packed_part
 from arcwise.pipeline.text_batches import (
     BATCH_BYTES,
     batch_by_bytes,
@@ -282,7 +283,9 @@ class Pipeline:
 
     def _tagged(self, treebank: Treebank, options: ParseOptions, threads: int) -> Treebank:
         kept = [column for column in TAGS if column in options.kept]
-        return self.tagger.tag(treebank, keep=kept, confidence=options.confidence, threads=threads)
+        # A parser that averages over tags reads UposProb, whether or not the user wants it.
+        confidence = options.confidence or isinstance(self.parser, TagAveragedParser)
+        return self.tagger.tag(treebank, keep=kept, confidence=confidence, threads=threads)
 
     def pack(self, precision: Precision = "int8") -> Packed:
         """Pack all components; ``precision`` is that of the parser's weights, the others have 8 bits."""
@@ -309,10 +312,12 @@ class Pipeline:
             parser = header["parser"]
             return cls(
                 Tokenizer.unpack(
-                    _part(packed, "tokenizer", header["tokenizer"], Tokenizer.kind, Tokenizer.version)
+                    packed_part(packed, "tokenizer", header["tokenizer"], Tokenizer.kind, Tokenizer.version)
                 ),
-                Tagger.unpack(_part(packed, "tagger", header["tagger"], Tagger.kind, Tagger.version)),
-                parser_of(_part(packed, "parser", parser["header"], parser["kind"], int(parser["version"]))),
+                Tagger.unpack(packed_part(packed, "tagger", header["tagger"], Tagger.kind, Tagger.version)),
+                parser_of(
+                    packed_part(packed, "parser", parser["header"], parser["kind"], int(parser["version"]))
+                ),
                 card=header.get("card"),
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -342,13 +347,3 @@ def tree_parser(model: Parser) -> Parser:
     """Return the parser of a pipeline, or the model itself if it is a parser."""
     pipeline = as_pipeline(model)
     return model if pipeline is None else pipeline.parser
-
-
-def _part(packed: Packed, name: str, header: Mapping[str, Any], kind: str, version: int) -> Packed:
-    """Extract one component, with its arrays under their original names."""
-    arrays = {
-        key.removeprefix(f"{name}."): values
-        for key, values in packed.arrays.items()
-        if key.startswith(f"{name}.")
-    }
-    return Packed(kind, version, header, arrays, packed.path, packed.size)

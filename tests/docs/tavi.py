@@ -1,4 +1,4 @@
-"""The tutorial "A treebank from nothing": what its page says, and its treebank of Latin sentences."""
+"""The tutorial "A treebank from nothing": what its page says, and its treebank of an invented language."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 TUTORIALS = Path(__file__).parents[2] / "docs" / "tutorials"
 PAGE = TUTORIALS / "a-treebank-from-nothing.md"
+GOLD, SECOND = TUTORIALS / "tavi" / "tavi.conllu", TUTORIALS / "tavi" / "second.conllu"
+BY_HAND, ALL_BUT_LATER = 20, 24
+"""Sentences annotated before the first training; sentences in the file then."""
 NAMES = {"→": "ArrowRight", "←": "ArrowLeft"}
 
 
@@ -39,12 +42,28 @@ def sentences(path: Path) -> list[Sentence]:
     return list(Treebank.read(path))
 
 
-def bare(treebank: Path) -> str:
-    """Its words alone, as the page of ``arcwise annotate`` makes them of text."""
-    lines = [line.split("\t") for line in treebank.read_text("utf-8").split("\n")]
-    return "\n".join(
-        "\t".join([*line[:2], *"_______", line[9]]) if len(line) == 10 else line[0] for line in lines
-    )
+def surface_tokens(sentence: Sentence) -> str:
+    """Its rows as the page makes them of text without a model: a word for each token."""
+    tokens, covered = [], 0
+    for row in sentence.rows:
+        first, _, last = row[0].partition("-")
+        if last or int(first) > covered:
+            tokens.append((row[1], row[9]))
+        covered = int(last) if last else covered
+    rows = ["\t".join([str(n), form, *"_______", misc]) for n, (form, misc) in enumerate(tokens, 1)]
+    return "\n".join(rows)
+
+
+def splits_of(sentence: Sentence) -> list[dict[str, Any]]:
+    """The edits that split its tokens of several words, the last one first."""
+    ranges = [row[0].partition("-")[::2] for row in sentence.rows if "-" in row[0]]
+    shift, edits = 0, []
+    for first, last in ranges:
+        forms = sentence.forms[int(first) - 1 : int(last)]
+        row = str(int(first) - shift)
+        edits.append({"kind": "split-word", "row": row, "forms": forms, "keep": 1, "multiword": True})
+        shift += int(last) - int(first)
+    return edits[::-1]
 
 
 def edits_of(sentence: Sentence, *columns: str) -> list[dict[str, Any]]:
@@ -62,9 +81,12 @@ def edits_of(sentence: Sentence, *columns: str) -> list[dict[str, Any]]:
 
 
 def annotate(server: Client, number: int, gold: Sentence) -> None:
-    """Give a sentence its tags, heads and labels."""
-    version = server.sentence(number)["version"]
-    answer = server.post(f"/api/sentence/{number}/edits", {"version": version, "edits": edits_of(gold)})
+    """Split the tokens of several words of a sentence; give it its tags, heads and labels."""
+    present = server.sentence(number)
+    are_split = any(row["kind"] == "multiword" for row in present["rows"])
+    edits = [*([] if are_split else splits_of(gold)), *edits_of(gold)]
+    target = f"/api/sentence/{number}/edits"
+    answer = server.post(target, {"version": present["version"], "edits": edits})
     assert answer.status == 200, answer.json()
 
 
