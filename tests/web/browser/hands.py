@@ -6,7 +6,6 @@ from typing import Any
 
 from web.browser.driver import Tab
 
-FIELD = "() => Boolean(document.activeElement?.matches('input, textarea'))"
 TITLES = "own.actions.map((action) => [action.title, action.keys[0] ?? ''])"
 MOST_TABS = 160
 
@@ -51,8 +50,12 @@ class Hands:
 
     def letters(self, text: str) -> None:
         """Type letters, which have to go into a field."""
-        self.page.wait_for_function(FIELD)
+        self._field()
         self.page.keyboard.type(text)
+
+    def _field(self) -> None:
+        """Wait until a field has the focus."""
+        self.page.wait_for_function("() => document.activeElement?.matches('input, textarea')")
 
     def button(self, name: str, within: str = "main, dialog, header") -> Any:
         """A button by the beginning of its name."""
@@ -185,6 +188,6 @@ class Keyboard(Hands):
     def write(self, text: str, into: Any = None) -> None:
         if into is not None:
             self.reach(into)
-        self.page.wait_for_function(FIELD)
+        self._field()
         self.page.keyboard.press("Control+A")
         self.letters(text)

@@ -154,7 +154,7 @@ def edits(tab: Tab) -> None:
 def suspects(tab: Tab) -> None:
     """Suspicious annotations, in the panel and at a word."""
     opens("checks", "#side-checks .buttons", "Find suspicious annotations")(tab)
-    tab.page.locator(".suspicious .item").first.wait_for(timeout=60_000)
+    tab.page.locator(".suspicious .item").first.wait_for(timeout=120_000)
     tab.page.locator(".suspicious .item").first.click()
     waits("#word .doubt-line")(tab)
 
@@ -162,7 +162,7 @@ def suspects(tab: Tab) -> None:
 def trains(tab: Tab) -> None:
     """A finished training."""
     opens("training", "#side-training .buttons, #side-training button", "Train on current annotation")(tab)
-    tab.page.locator("#side-training .curve").wait_for(timeout=60_000)
+    tab.page.locator("#side-training .curve").wait_for(timeout=120_000)
 
 
 def clashes(tab: Tab) -> None:
