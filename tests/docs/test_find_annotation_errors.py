@@ -41,4 +41,4 @@ def test_the_page_shows_what_the_commands_print(
         if "Suspect=" in misc
     }
     assert (len(marks), len(marks & wrong)) == (16, 14)
-    assert "Suspect=0.3106|Suspec" in marked.text
+    assert "Suspect=0.3069|SuspectHead=2|SuspectDeprel=det" in marked.text

@@ -9,8 +9,8 @@ from benchmarks.mining import (
     bootstrap_difference,
     calibration_error,
     weighted_precision,
-    with_planted_errors,
 )
+from benchmarks.planted_errors import with_planted_errors
 
 from arcwise.treebanks import Treebank
 from mining.planted import conllu, toy

@@ -94,7 +94,7 @@ def test_rules_of_validate_are_a_signal() -> None:
     row = "1\tgo\tgo\tVERB\t_\t_\t0\troot\t_\t_\n2\thome\thome\tADV\t_\t_\t1\tadvmood\t_\t_\n\n"
     bank = Treebank.from_string("# sent_id = s\n# text = go home\n" + row)
     measured = SIGNALS["rules"].measure(FlatWords(bank), no_evidence(bank))
-    assert measured.columns["broken"].tolist() == [0.0, 1.0]
+    assert measured.columns["arc"].tolist() == [0.0, 1.0]
     assert "advmood" in measured.reasons(1)[0]
 
 
@@ -107,3 +107,18 @@ def test_every_signal_has_a_line_of_help_and_measures_every_word() -> None:
         assert signal.help
         assert measured.score.shape == (len(words),)
         assert all(column.shape == (len(words),) for column in measured.columns.values())
+
+
+def test_rules_about_features_are_apart_from_those_about_trees() -> None:
+    """In a treebank whose modals have no Mood by design, they would all come first."""
+    rows = (
+        "1\tit\tit\tPRON\t_\tPronType=Prs\t3\tnsubj\t_\t_\n"
+        "2\tmay\tmay\tAUX\t_\tVerbForm=Fin\t3\taux\t_\t_\n"
+        "3\train\train\tVERB\t_\tVerbForm=Inf\t0\troot\t_\t_\n"
+        "4\tnow\tnow\tADV\t_\t_\t3\tadvmood\t_\t_\n\n"
+    )
+    bank = Treebank.from_string(rows)
+    measured = SIGNALS["rules"].measure(FlatWords(bank), no_evidence(bank))
+    assert (measured.columns["word"] > 0).tolist() == [False, True, False, False]
+    assert (measured.columns["arc"] > 0).tolist() == [False, False, False, True]
+    assert measured.score[3] > measured.score[1] > measured.score[0]

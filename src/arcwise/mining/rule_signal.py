@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from arcwise.mining.crossfit import Crossfitted
+from arcwise.mining.evidence import Floats
 from arcwise.mining.signal import Measurement, Vote
 from arcwise.mining.words import FlatWords
 from arcwise.treebanks.edits import SetField
 from arcwise.treebanks.validation import Finding, check_treebank
 
-_COLUMNS = {"upos", "feats", "lemma", "head", "deprel"}
+_ARC = {"head", "deprel"}
+_WORD = {"upos", "feats", "lemma"}
 
 
 def rules(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
@@ -22,13 +25,12 @@ def rules(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
     for finding in check_treebank(words.treebank, partial=True):
         row = finding.row
         # Rows such as 3-4 and 8.1 are no words; comments have no row.
-        if row is None or not row.isascii() or not row.isdigit() or finding.column not in _COLUMNS:
+        if row is None or not row.isascii() or not row.isdigit() or finding.column not in _ARC | _WORD:
             continue
         if 1 <= int(row) <= int(lengths[finding.sentence]):
             by_word[int(words.starts[finding.sentence]) + int(row) - 1].append(finding)
-    broken = np.zeros(len(words))
-    for word, findings in by_word.items():
-        broken[word] = max(0.5 if finding.warning else 1.0 for finding in findings)
+    # Apart, because a treebank's features may break a rule by design, which says little about its trees.
+    arc, word_level = (_strength(by_word, columns, len(words)) for columns in (_ARC, _WORD))
 
     def reasons(word: int) -> list[str]:
         return [f"{finding.message} [{finding.rule}]" for finding in by_word.get(word, ())]
@@ -45,7 +47,16 @@ def rules(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
             _vote(words, word, edit) for edit in edits if edit.column in ("upos", "lemma", "feats", "deprel")
         ]
 
-    return Measurement(6 * broken - 4, {"broken": broken}, reasons, votes)
+    return Measurement(6 * arc + word_level - 4, {"arc": arc, "word": word_level}, reasons, votes)
+
+
+def _strength(by_word: Mapping[int, Sequence[Finding]], columns: Collection[str], words: int) -> Floats:
+    """1 for words with an error in these columns, 0.5 for those with a warning only."""
+    strength = np.zeros(words)
+    for word, findings in by_word.items():
+        strengths = [0.5 if finding.warning else 1.0 for finding in findings if finding.column in columns]
+        strength[word] = max(strengths, default=0.0)
+    return strength
 
 
 def _vote(words: FlatWords, word: int, edit: SetField) -> Vote:
