@@ -96,3 +96,112 @@ def test_the_tree_is_the_best_of_all(
         names = ["", *(LABELS[code] for code in codes)]
         gain = sum(gains[codes[m - 1], heads[m], m] for m in range(1, n + 1))
         assert gain - penalty(rules, heads, names) == pytest.approx(value, abs=1e-8, rel=1e-9)
+
+
+def integer_program(gains: np.ndarray, rules: LegalRules, *, projective: bool, single_root: bool) -> float:
+    """The value of the best legal tree: a flow of n units leaves the root, and every word keeps one."""
+    highspy = pytest.importorskip("highspy")
+    model = highspy.Highs()
+    for name, value in (("output_flag", False), ("mip_rel_gap", 0.0), ("mip_abs_gap", 1e-9), ("threads", 1)):
+        model.setOptionValue(name, value)
+    words = range(1, gains.shape[1])
+    chosen = {
+        (label, h, m): model.addBinary(obj=float(gains[label, h, m]))
+        for label, h, m in np.argwhere(gains > -np.inf).tolist()
+        if m > 0 and h != m
+    }
+    arcs: dict[tuple[int, int], list[object]] = {}
+    for (_, h, m), variable in chosen.items():
+        arcs.setdefault((h, m), []).append(variable)
+    flow = {arc: model.addVariable(0, len(words)) for arc in arcs}
+    for arc, variables in arcs.items():
+        model.addConstr(flow[arc] - len(words) * sum(variables) <= 0)
+    for m in words:
+        into = [variable for (_, _, word), variable in chosen.items() if word == m]
+        if not into:
+            return -np.inf
+        model.addConstr(sum(into) == 1)
+        leaving = [flow[arc] for arc in arcs if arc[0] == m]
+        model.addConstr(sum(flow[arc] for arc in arcs if arc[1] == m) - sum(leaving) == 1)
+    if single_root:
+        model.addConstr(sum(variable for (_, h, _), variable in chosen.items() if h == 0) == 1)
+
+    def pay(surplus: object, cost: float | None) -> None:
+        """Forbid a positive surplus, or let the tree pay for it."""
+        if cost is None:
+            model.addConstr(surplus <= 0)
+        else:
+            model.addConstr(surplus - model.addVariable(0, len(words), obj=-cost) <= 0)
+
+    for h in words:
+        below = [(LABELS[label], variable) for (label, head, _), variable in chosen.items() if head == h]
+        own = [(LABELS[label], variable) for (label, _, word), variable in chosen.items() if word == h]
+        for rule in rules.at_most_one:
+            counted = [variable for label, variable in below if label in rule.labels]
+            if len(counted) > 1:
+                pay(sum(counted) - 1, rule.cost)
+        for leaf in rules.leaf:
+            strict = [variable for label, variable in own if label in leaf.labels]
+            for label, variable in below:
+                if strict and label not in leaf.dependents:
+                    pay(sum(strict) + variable - 1, leaf.cost)
+    if projective:
+        for (h, m), variables in arcs.items():
+            low, high = sorted((h, m))
+            for word in words:
+                inside = low < word < high
+                if word in (h, m):
+                    continue
+                crossing = [
+                    variable
+                    for (_, head, dependent), variable in chosen.items()
+                    if dependent == word and (not low <= head <= high if inside else low < head < high)
+                ]
+                if crossing:
+                    model.addConstr(sum(variables) + sum(crossing) <= 1)
+    model.maximize()
+    optimal = model.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    return float(model.getObjectiveValue()) if optimal else -np.inf
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("projective", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
+def test_certificates_agree_with_an_integer_program(
+    rules: LegalRules, kind: str, projective: bool, single_root: bool
+) -> None:
+    rng = np.random.default_rng(7)
+    for n in (5, 7, 8):
+        scores = random_scores(rng, n, kind)
+        found = legal_trees(
+            Scores.dense([scores], LABELS), rules, settings_of("map", projective, single_root)
+        )
+        value = integer_program(scores, rules, projective=projective, single_root=single_root)
+        assert found.gaps.tolist() == [0.0]
+        assert found.values[0] == pytest.approx(value, rel=1e-6, abs=1e-6)
+
+
+def test_a_search_that_stops_early_tells_the_gap() -> None:
+    rng = np.random.default_rng(1)
+    scores = Scores.dense([random_scores(rng, 8, "ordinary")], LABELS)
+    settings = settings_of("map", projective=True, single_root=True)
+    best = legal_trees(scores, HARD, settings)
+    assert best.decodes[0] > 4
+    for most in (1, 2, 4):
+        early = legal_trees(scores, HARD, settings, max_decodes=most)
+        assert early.decodes[0] <= most + 1
+        assert early.bounds[0] >= best.values[0] - 1e-9
+        assert early.values[0] <= best.values[0] + 1e-9
+        assert early.gaps[0] > 0
+
+
+def test_the_batch_gives_the_answers_of_its_sentences_at_any_number_of_threads() -> None:
+    rng = np.random.default_rng(2)
+    arrays = [random_scores(rng, n, "ordinary") for n in (3, 1, 6, 5, 4)]
+    settings = settings_of("minimum_risk", projective=False, single_root=True)
+    together = legal_trees(Scores.dense(arrays, LABELS), SOFT, settings, threads=3)
+    alone = [legal_trees(Scores.dense([array], LABELS), SOFT, settings) for array in arrays]
+    assert together.values.tolist() == [trees.values[0] for trees in alone]
+    assert together.parses.heads.tolist() == [head for trees in alone for head in trees.parses.heads]

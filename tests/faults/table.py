@@ -245,12 +245,19 @@ FOREST, GRAMMARS = "factors/forest.hpp", "factors/grammars.hpp"
 FACTOR_TESTS = "tests/factors/test_factors.py::test_every_operation_is_that_of_the_enumeration"
 SIBLING_TREES = FACTOR_TESTS + "[siblings-ordinary-False-plain]"
 AUTOMATON_TREES = FACTOR_TESTS + "[automaton-ordinary-True-plain]"
+LEGAL, LEGAL_BATCH = "factors/legal_trees.cpp", "factors/legal_batch.cpp"
+LEGAL_TREES = "tests/factors/test_legal_trees.py::test_the_tree_is_the_best_of_all"
 FACTOR_FAULTS = [
     Fault("scores of first dependents ignored", GRAMMARS, "row[a * side()]", "0.0", SIBLING_TREES),
     Fault("an automaton's root with several dependents", GRAMMARS, "head == 0 && single_root && end > 0 && end < n", "false", AUTOMATON_TREES),
     Fault("weights of transitions ignored", GRAMMARS, "scores[number] + weights[transition]", "scores[number]", AUTOMATON_TREES),
     Fault("marginals of factors left out", FOREST, "if (edge.factor >= 0) factors[edge.factor] += share;", "", SIBLING_TREES),
     Fault("k-best without the second part's next", FOREST, "last.left_rank == 0", "false", SIBLING_TREES),
+    Fault("labels given up cost nothing", LEGAL_BATCH, "marginal * (1 + share - highest)", "marginal", LEGAL_TREES + "[hard-ordinary-True-True-minimum_risk]"),
+    Fault("half of the words not searched", LEGAL, "middle + 1, n_", "middle + 2, n_", LEGAL_TREES + "[hard-ordinary-True-True-map]"),
+    Fault("no payment for outsiders", LEGAL, "value -= rules_->leaf_costs[r];", "", LEGAL_TREES + "[cheap-ordinary-True-True-map]"),
+    Fault("a certificate without a proof", LEGAL, "open = node.bound;", "", "tests/factors/test_legal_trees.py::test_a_search_that_stops_early_tells_the_gap"),
+    Fault("multipliers above the cost", LEGAL, "std::min(value, cost)", "value", LEGAL_TREES + "[soft-ordinary-False-True-map]"),
 ]  # fmt: skip
 
 FAULTS = [

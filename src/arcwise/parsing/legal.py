@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError, OptionError
@@ -17,6 +18,8 @@ from arcwise.factors import LegalRules, LegalTrees, legal_trees, ud_rules
 from arcwise.inference import Scores
 from arcwise.parsing.constrained import ConstraintGroup, ParseConstraints
 from arcwise.parsing.parses import Codes, Note, Parses
+
+Codes64 = npt.NDArray[np.int64]
 
 UD, LEARNED = "ud", "learned"
 NO_LEGAL_TREE = "no tree obeys the rules and its constraints; parsed without the rules"
@@ -62,25 +65,35 @@ class LegalDecoding:
         scores_of: Callable[[ConstraintGroup, int], Scores],
     ) -> Parses:
         """Return the parses of a group with the best legal trees in the places of illegal ones."""
+        searched = self.searched(group, parses.heads, parses.labels, settings, scores_of)
+        return parses if searched is None else _replaced(group, parses, *searched)
+
+    def searched(
+        self,
+        group: ConstraintGroup,
+        heads: Codes,
+        labels: Codes,
+        settings: native.DecodeSettings,
+        scores_of: Callable[[ConstraintGroup, int], Scores],
+    ) -> tuple[LegalTrees, list[int]] | None:
+        """Return the best legal trees of the sentences whose trees are illegal, and their places."""
         starts = group.treebank.sentence_words.astype(np.int64)
         kept = self._kept_labels(group)
-        labels = np.where(kept >= 0, kept, parses.labels).astype(np.int32)
+        with_kept = np.where(kept >= 0, kept, labels).astype(np.int32)
         illegal = self.rules.kernel(self.labels).illegal(
-            np.ascontiguousarray(parses.heads, np.int32), labels, starts
+            np.ascontiguousarray(heads, np.int32), with_kept, starts
         )
         # A sentence without a tree has no heads, and is not illegal.
         places = np.flatnonzero(illegal).tolist()
         if not places:
-            return parses
-        part = group.part(places)
-        words = np.concatenate([np.arange(starts[i], starts[i + 1]) for i in places])
+            return None
+        part, words = group.part(places), _words_of(group, places)
         scores = scores_of(part, self.threads)
         if (kept[words] >= 0).any():
             scores = scores.constrained(labels=kept[words])
         trees = legal_trees(scores, self.rules, settings, spans=part.spans, threads=self.threads)
         self._note(part, trees)
-        found = np.repeat(np.asarray(trees.parses.parsed), part.treebank.sentence_lengths) > 0
-        return _replaced(parses, trees, np.array(places), words, found)
+        return trees, places
 
     def _kept_labels(self, group: ConstraintGroup) -> Codes:
         """The label that each word keeps, -1 where it keeps none that the parser has."""
@@ -106,8 +119,16 @@ class LegalDecoding:
                 self.notes.append(Note.of(sentence, text))
 
 
-def _replaced(parses: Parses, trees: LegalTrees, places: Codes, words: Codes, found: Any) -> Parses:
-    """Put the trees that were found into the parses: sentences ``places``, words ``words``."""
+def _words_of(group: ConstraintGroup, places: list[int]) -> Codes64:
+    starts = group.treebank.sentence_words.astype(np.int64)
+    return np.concatenate([np.arange(starts[i], starts[i + 1]) for i in places])
+
+
+def _replaced(group: ConstraintGroup, parses: Parses, trees: LegalTrees, places: list[int]) -> Parses:
+    """Put the trees that were found into the parses, in the places of their sentences."""
+    lengths = group.treebank.sentence_lengths[places]
+    parsed = np.asarray(trees.parses.parsed) > 0
+    found, words = np.repeat(parsed, lengths), _words_of(group, places)
     result: Any = trees.parses
     at = words[found]
     heads, labels = np.array(parses.heads), np.array(parses.labels)
@@ -117,8 +138,7 @@ def _replaced(parses: Parses, trees: LegalTrees, places: Codes, words: Codes, fo
     old = parses.probabilities
     head, label, log_tree = np.array(old.head), np.array(old.label), np.array(old.log_tree)
     head[at], label[at] = result.head_probability[found], result.label_probability[found]
-    parsed = np.asarray(result.parsed) > 0
-    log_tree[places[parsed]] = result.log_probability[parsed]
+    log_tree[np.array(places)[parsed]] = result.log_probability[parsed]
     return replace(
         parses,
         heads=heads,
