@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -106,21 +106,7 @@ class LegalRules:
 
     def kernel(self, labels: Sequence[str]) -> native.LegalTreeRules:
         """Return the rules in native form, for trees with these labels."""
-        groups, leaves, outsiders = (np.zeros(len(labels), np.uint64) for _ in range(3))
-        for code, label in enumerate(labels):
-            for number, rule in enumerate(self.at_most_one):
-                if _matches(label, rule.labels) and not _matches(label, rule.exempt):
-                    groups[code] |= np.uint64(1 << number)
-            for number, leaf in enumerate(self.leaf):
-                if _matches(label, leaf.labels):
-                    leaves[code] |= np.uint64(1 << number)
-                if not _matches(label, leaf.dependents):
-                    outsiders[code] |= np.uint64(1 << number)
-        costs = (
-            np.array([np.inf if rule.cost is None else rule.cost for rule in rules], np.float64)
-            for rules in (self.at_most_one, self.leaf)
-        )
-        return native.LegalTreeRules(groups, leaves, outsiders, *costs)
+        return _kernel(self, tuple(labels))
 
     def violated_by(self, treebank: Treebank) -> npt.NDArray[np.bool_]:
         """Return for each sentence whether its tree violates a rule; words without a head are left out.
@@ -134,6 +120,26 @@ class LegalRules:
         labels = sorted(set(deprels))
         heads, starts = np.asarray(treebank.heads), treebank.sentence_words.astype(np.int64)
         return np.asarray(self.kernel(labels).illegal(heads, codes_of(deprels, labels), starts)).astype(bool)
+
+
+@lru_cache(maxsize=16)
+def _kernel(rules: LegalRules, labels: tuple[str, ...]) -> native.LegalTreeRules:
+    # Cached: a parse builds it for every batch.
+    groups, leaves, outsiders = (np.zeros(len(labels), np.uint64) for _ in range(3))
+    for code, label in enumerate(labels):
+        for number, rule in enumerate(rules.at_most_one):
+            if _matches(label, rule.labels) and not _matches(label, rule.exempt):
+                groups[code] |= np.uint64(1 << number)
+        for number, leaf in enumerate(rules.leaf):
+            if _matches(label, leaf.labels):
+                leaves[code] |= np.uint64(1 << number)
+            if not _matches(label, leaf.dependents):
+                outsiders[code] |= np.uint64(1 << number)
+    costs = (
+        np.array([np.inf if rule.cost is None else rule.cost for rule in kind], np.float64)
+        for kind in (rules.at_most_one, rules.leaf)
+    )
+    return native.LegalTreeRules(groups, leaves, outsiders, *costs)
 
 
 @cache
