@@ -6,6 +6,11 @@
 #include "kernels/base/parallel.hpp"
 
 namespace arcwise {
+namespace {
+
+constexpr double FULL_SEARCH_WORDS = 40;
+
+}  // namespace
 
 bool legal_gains(const ArcScores<double>& scores, const DecodeSettings& settings,
                  TreeDecoder<double>& decoder, const ArcStates& states, ArcScores<double>& gains) {
@@ -80,7 +85,10 @@ LegalBatch legal_decode(const ScoreBatch& scores, const DecodeSettings& settings
     if (!legal_gains(sentence, settings, worker.decoder, states, worker.gains)) return;
     worker.heads.assign(sentence.n + 1, -1);
     worker.labels.assign(sentence.n + 1, -1);
-    const LegalTree tree = worker.legal.decode(worker.gains, rules, settings.trees, subtrees, max_decodes,
+    // A decode of a long sentence takes long.
+    const double share = std::min(1.0, std::pow(FULL_SEARCH_WORDS / sentence.n, 2));
+    const int most = std::max(static_cast<int>(max_decodes * share), std::min(max_decodes, 100));
+    const LegalTree tree = worker.legal.decode(worker.gains, rules, settings.trees, subtrees, most,
                                                worker.heads.data(), worker.labels.data());
     batch.values[s] = tree.value;
     batch.bounds[s] = tree.bound;

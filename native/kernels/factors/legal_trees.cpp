@@ -9,6 +9,7 @@ namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 constexpr int ROOT_STEPS = 16, STEPS = 6;  // moves of the multipliers at the first node and at later ones
+constexpr int DIVE_STEPS = 200;
 
 template <typename Visit>
 void each_bit(uint64_t bits, Visit visit) {
@@ -54,9 +55,16 @@ LegalTree LegalDecoder::decode(const ArcScores<double>& gains, const LegalRules&
     if (closed(node)) break;
     if (best_.decodes >= max_decodes_) {
       open = node.bound;
+      if (!best_.found) dive(std::move(node));
       break;
     }
-    solve(node);
+    const bool is_root = node.decisions.empty();
+    for (Node& child : solve(node)) {
+      queue_.push_back(std::move(child));
+      std::push_heap(queue_.begin(), queue_.end(), worse);
+    }
+    // A legal tree to begin with: what is worse than it need not be searched.
+    if (is_root && !best_.found && !queue_.empty()) dive(queue_.front());
   }
   best_.bound = std::max(open, best_.value);
   if (best_.found) {
@@ -192,17 +200,33 @@ bool LegalDecoder::closed(const Node& node) const {
   return best_.found && node.bound <= best_.value + tolerance(best_.value);
 }
 
-void LegalDecoder::solve(Node& node) {
+// The children that are left to search; none if the node is settled.
+std::vector<LegalDecoder::Node> LegalDecoder::solve(Node& node) {
   const int steps = node.decisions.empty() ? ROOT_STEPS : STEPS;
   load(node);
   for (int step = 0;; ++step) {
-    if (!evaluate(node) || closed(node)) return;
+    if (!evaluate(node) || closed(node)) return {};
     if (step == steps || best_.decodes >= max_decodes_ || !move(node)) break;
   }
   relax_slack(node);
-  if (closed(node)) return;
-  const Violation at = violation();
-  if (at.rule >= 0) branch(node, at);
+  return closed(node) ? std::vector<Node>{} : children(node, violation());
+}
+
+// Always on to the child with the higher bound, until the tree is legal or a child has no tree.
+void LegalDecoder::dive(Node node) {
+  for (int step = 0; step < DIVE_STEPS; ++step) {
+    load(node);
+    if (!evaluate(node)) return;
+    Node* best = nullptr;
+    std::vector<Node> next = children(node, violation());
+    for (Node& child : next) {
+      child.bound = INFINITE;
+      load(child);
+      if (evaluate(child) && (!best || child.bound > best->bound)) best = &child;
+    }
+    if (!best || best_.found) return;
+    node = std::move(*best);
+  }
 }
 
 // A multiplier at a group that the tree does not use costs without reason: without it the tree breaks a rule, or is optimal.
@@ -320,29 +344,29 @@ LegalDecoder::Violation LegalDecoder::violation() const {
   return {true, -1, -1, {}};
 }
 
-// Every tree that obeys the rule, or pays for it, is in a child.
-void LegalDecoder::branch(const Node& node, const Violation& at) {
+// Every tree that obeys the rule, or pays for it, is in a child. None if there is no rule.
+std::vector<LegalDecoder::Node> LegalDecoder::children(const Node& node, const Violation& at) const {
   const int h = at.head, rule = at.rule;
+  if (rule < 0) return {};
   if (!at.group) {
-    add_child(node, {{Kind::no_leaf, rule, h, 0, 0}});
-    add_child(node, {{Kind::no_outsiders, rule, h, 0, 0}});
-    if (rules_->leaf_costs[rule] < INFINITE) add_child(node, {{Kind::pay_leaf, rule, h, 0, 0}});
-    return;
+    std::vector<Node> both{child(node, {{Kind::no_leaf, rule, h, 0, 0}}),
+                           child(node, {{Kind::no_outsiders, rule, h, 0, 0}})};
+    if (rules_->leaf_costs[rule] < INFINITE) both.push_back(child(node, {{Kind::pay_leaf, rule, h, 0, 0}}));
+    return both;
   }
   if (rules_->group_costs[rule] == INFINITE) {
     const int middle = at.words[(at.words.size() - 1) / 2];
-    add_child(node, {{Kind::no_group, rule, h, 1, middle}});
-    add_child(node, {{Kind::no_group, rule, h, middle + 1, n_}});
-    return;
+    return {child(node, {{Kind::no_group, rule, h, 1, middle}}),
+            child(node, {{Kind::no_group, rule, h, middle + 1, n_}})};
   }
   const int a = at.words[0], b = at.words[1];
   const Decision with_a{Kind::group_arc, rule, h, a, a}, with_b{Kind::group_arc, rule, h, b, b};
-  add_child(node, {{Kind::no_group, rule, h, a, a}});
-  add_child(node, {with_a, {Kind::no_group, rule, h, b, b}});
-  add_child(node, {with_a, with_b, {Kind::pay_group, rule, h, 0, 0}});
+  return {child(node, {{Kind::no_group, rule, h, a, a}}),
+          child(node, {with_a, {Kind::no_group, rule, h, b, b}}),
+          child(node, {with_a, with_b, {Kind::pay_group, rule, h, 0, 0}})};
 }
 
-void LegalDecoder::add_child(const Node& node, std::vector<Decision> decisions) {
+LegalDecoder::Node LegalDecoder::child(const Node& node, const std::vector<Decision>& decisions) const {
   Node child = node;
   for (const Decision& decision : decisions) {
     if (decision.kind == Kind::pay_group) {
@@ -353,9 +377,7 @@ void LegalDecoder::add_child(const Node& node, std::vector<Decision> decisions) 
     }
     child.decisions.push_back(decision);
   }
-  queue_.push_back(std::move(child));
-  std::push_heap(queue_.begin(), queue_.end(),
-                 [](const Node& a, const Node& b) { return a.bound < b.bound; });
+  return child;
 }
 
 }  // namespace arcwise

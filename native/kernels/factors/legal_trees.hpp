@@ -70,7 +70,8 @@ class LegalDecoder {
   void rate_arc(int h, int m);
   void rate_head(int h);
   bool evaluate(Node& node);
-  void solve(Node& node);
+  std::vector<Node> solve(Node& node);
+  void dive(Node node);
   void relax_slack(Node& node);
   bool move(Node& node);
   bool raise(Multiplier& multiplier, const std::vector<int>& words);
@@ -78,8 +79,8 @@ class LegalDecoder {
   Violation violation() const;
   std::vector<int> counted(int head, int rule) const;
   Multiplier* multiplier_of(Node& node, int head, int rule) const;
-  void branch(const Node& node, const Violation& at);
-  void add_child(const Node& node, std::vector<Decision> decisions);
+  std::vector<Node> children(const Node& node, const Violation& at) const;
+  Node child(const Node& node, const std::vector<Decision>& decisions) const;
   bool closed(const Node& node) const;
 
   const ArcScores<double>* gains_ = nullptr;

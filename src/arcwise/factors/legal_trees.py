@@ -16,7 +16,9 @@ from arcwise.inference.arc_matrices import Floats, Span, span_arrays
 from arcwise.inference.arguments import thread_count
 
 MAX_DECODES = 20_000
-"""Arc-factored decodes per sentence; a sentence that needs more has a gap."""
+"""Arc-factored decodes per sentence of up to 40 words, quadratically fewer for longer ones.
+
+A sentence that needs more has a gap."""
 
 
 @dataclass(frozen=True)
