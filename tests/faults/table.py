@@ -248,9 +248,10 @@ AUTOMATON_TREES = FACTOR_TESTS + "[automaton-ordinary-True-plain]"
 LEGAL, LEGAL_BATCH = "factors/legal_trees.cpp", "factors/legal_batch.cpp"
 LEGAL_TREES = "tests/factors/test_legal_trees.py::test_the_tree_is_the_best_of_all"
 FACTOR_FAULTS = [
-    Fault("scores of first dependents ignored", GRAMMARS, "row[a * side()]", "0.0", SIBLING_TREES),
+    Fault("scores of first dependents ignored", GRAMMARS, "siblings[row + h * side()]", "0.0", SIBLING_TREES),
     Fault("an automaton's root with several dependents", GRAMMARS, "head == 0 && single_root && end > 0 && end < n", "false", AUTOMATON_TREES),
     Fault("weights of transitions ignored", GRAMMARS, "scores[number] + weights[transition]", "scores[number]", AUTOMATON_TREES),
+    Fault("both sides of a word on their own", GRAMMARS, "ends[p * Q() + q]", "ends[q]", FACTOR_TESTS + "[joint-ordinary-True-plain]"),
     Fault("marginals of factors left out", FOREST, "if (edge.factor >= 0) factors[edge.factor] += share;", "", SIBLING_TREES),
     Fault("k-best without the second part's next", FOREST, "last.left_rank == 0", "false", SIBLING_TREES),
     Fault("labels given up cost nothing", LEGAL_BATCH, "marginal * (1 + share - highest)", "marginal", LEGAL_TREES + "[hard-ordinary-True-True-minimum_risk]"),

@@ -72,7 +72,7 @@ class Assistant:
         self.model = parser
         self._alternatives, self._least, self._kept = alternatives, least, kept
         supported = legal is not None and self.parser.capabilities.legal
-        self._legal = rules_of(legal, lambda: self.parser.info) if supported else None
+        self._legal = rules_of(legal, lambda: self.parser.info.get("legal")) if supported else None
         self._scored: OrderedDict[tuple[Any, ...], ScoredSentence] = OrderedDict()
         # The page asks from several threads: those of requests, of the lookahead and of worklists.
         self._lock = Lock()

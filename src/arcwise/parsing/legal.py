@@ -33,15 +33,15 @@ def check_legal(value: object) -> None:
         raise InputError(f"found {value!r}, expected ud, learned, a TOML file or LegalRules")
 
 
-def rules_of(value: Any, info: Callable[[], Mapping[str, Any]]) -> LegalRules:
-    """Return the rules that an option names; ``info`` of the parser has the learned ones."""
+def rules_of(value: Any, learned_by_parser: Callable[[], Mapping[str, Any] | None]) -> LegalRules:
+    """Return the rules that an option names; the learned ones are asked for only if it names them."""
     if isinstance(value, LegalRules):
         return value
     if value == UD:
         return ud_rules()
     if value != LEARNED:
         return LegalRules.read(value)
-    learned = info().get("legal")
+    learned = learned_by_parser()
     if learned is None:
         raise OptionError("legal", "found 'learned', but the model has no rules; train it again")
     return LegalRules.of(learned, where="the model")

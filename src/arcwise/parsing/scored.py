@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -284,6 +285,11 @@ class ScoredParser:
             notes = sorted({*notes, *legal.notes}, key=lambda note: (note.sentence, note.text))
         return assemble(joined, parts, notes, unparsed, self.labels)
 
+    @cached_property
+    def _learned_rules(self) -> Any:
+        """The rules in the model file; cached, because ``info`` counts weights."""
+        return self.info.get("legal")
+
     def _legal_decoding(
         self, options: ParseOptions, decoding: Decoding, constraints: ParseConstraints, threads: int
     ) -> LegalDecoding | None:
@@ -295,7 +301,7 @@ class ScoredParser:
             raise OptionError(
                 "legal", f'found {options.legal!r} with decode="greedy", expected another decoder'
             )
-        rules = rules_of(options.legal, lambda: self.info)
+        rules = rules_of(options.legal, lambda: self._learned_rules)
         return LegalDecoding(rules, self.labels, constraints, threads)
 
     def k_best_parses(
