@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from arcwise.errors import ArcwiseError, NoTreeError
-from arcwise.factors import FactoredTreeDistribution, HeadAutomaton, Siblings
+from arcwise.factors import FactoredTreeDistribution, FactoredTreeDistributionBatch, HeadAutomaton, Siblings
 from arcwise.factors.combination import Factor
 from arcwise.inference import Constraints, TreeDistribution
 from arcwise.trees import Tree
@@ -274,6 +274,33 @@ def test_at_most_one_subject(both_sides: bool) -> None:
             assert sum(tree.labels[m] == "subj" for m in dependents) <= 1
         subjects = [h for h, label in zip(tree.heads, tree.labels, strict=True) if label == "subj" and h > 0]
         assert not both_sides or len(subjects) == len(set(subjects))
+
+
+def test_a_batch_is_its_sentences_at_any_number_of_threads() -> None:
+    rng = np.random.default_rng(11)
+    sentences = []
+    for factor_kind, n in zip(FACTOR_KINDS, (1, 2, 3, 4, 5, 6, 7, 8), strict=True):
+        scores, factors = make(rng, "ordinary", factor_kind, n, LABELS)
+        options = {"projective": True, "single_root": True, "labels": LABELS}
+        sentences.append(FactoredTreeDistribution(scores, factors=factors, **options))  # type: ignore[arg-type]
+    batch = FactoredTreeDistributionBatch(sentences, threads=3)
+    alone = FactoredTreeDistributionBatch(sentences)
+    assert len(batch) == len(sentences)
+    assert batch[1] is sentences[1]
+    assert batch.best() == [trees.best() for trees in sentences]
+    assert batch.k_best_labelled(3) == [trees.k_best_labelled(3) for trees in sentences]
+    assert batch.minimum_risk() == [trees.minimum_risk() for trees in sentences]
+    assert batch.log_partition.tolist() == [trees.log_partition for trees in sentences]
+    assert batch.entropy().tolist() == [trees.entropy() for trees in sentences]
+    assert batch.sample(2, seed=5) == alone.sample(2, seed=5)
+    for found, trees in zip(batch.marginals, sentences, strict=True):
+        np.testing.assert_array_equal(found, trees.marginals)
+    for found, trees in zip(batch.label_marginals, sentences, strict=True):
+        np.testing.assert_array_equal(found, trees.label_marginals)
+    for parts, trees in zip(batch.factor_marginals, sentences, strict=True):
+        for found, expected in zip(parts, trees.factor_marginals, strict=True):
+            np.testing.assert_array_equal(found, expected)
+    assert FactoredTreeDistributionBatch([]).best() == []
 
 
 @pytest.mark.slow

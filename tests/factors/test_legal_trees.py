@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from arcwise import native
-from arcwise.factors import AtMostOne, Leaf, LegalRules, legal_trees
+from arcwise.factors import AtMostOne, FactoredTreeDistribution, HeadAutomaton, Leaf, LegalRules, legal_trees
 from arcwise.inference import Scores, TreeDistribution
 from reference.enumerate_trees import all_trees
 
@@ -181,6 +181,22 @@ def test_certificates_agree_with_an_integer_program(
         value = integer_program(scores, rules, projective=projective, single_root=single_root)
         assert found.gaps.tolist() == [0.0]
         assert found.values[0] == pytest.approx(value, rel=1e-6, abs=1e-6)
+
+
+def test_an_automaton_over_both_sides_finds_the_same_projective_trees() -> None:
+    rng = np.random.default_rng(4)
+    rules = LegalRules((AtMostOne(("a",)), AtMostOne(("b", "c"))))
+    factors = [
+        HeadAutomaton.at_most_one(rule.labels, labels=LABELS, both_sides=True) for rule in rules.at_most_one
+    ]
+    for n in (1, 6, 9):
+        scores = random_scores(rng, n, "ordinary")
+        # With one root: rules leave the root alone, and automata read its dependents too.
+        found = legal_trees(Scores.dense([scores], LABELS), rules, settings_of("map", True, True))
+        trees = FactoredTreeDistribution(
+            scores, factors=factors, projective=True, single_root=True, labels=LABELS
+        )
+        assert trees.score(trees.best()) == pytest.approx(found.values[0])
 
 
 def test_a_search_that_stops_early_tells_the_gap() -> None:

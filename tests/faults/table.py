@@ -256,9 +256,7 @@ FACTOR_FAULTS = [
     Fault("k-best without the second part's next", FOREST, "last.left_rank == 0", "false", SIBLING_TREES),
     Fault("labels given up cost nothing", LEGAL_BATCH, "marginal * (1 + share - highest)", "marginal", LEGAL_TREES + "[hard-ordinary-True-True-minimum_risk]"),
     Fault("half of the words not searched", LEGAL, "middle + 1, n_", "middle + 2, n_", LEGAL_TREES + "[hard-ordinary-True-True-map]"),
-    Fault("no payment for outsiders", LEGAL, "value -= rules_->leaf_costs[r];", "", LEGAL_TREES + "[cheap-ordinary-True-True-map]"),
     Fault("a certificate without a proof", LEGAL, "open = node.bound;", "", "tests/factors/test_legal_trees.py::test_a_search_that_stops_early_tells_the_gap"),
-    Fault("multipliers above the cost", LEGAL, "std::min(value, cost)", "value", LEGAL_TREES + "[soft-ordinary-False-True-map]"),
 ]  # fmt: skip
 
 FAULTS = [

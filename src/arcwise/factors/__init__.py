@@ -1,5 +1,6 @@
 """Exact inference beyond arcs: factors over the dependents of a head, and legal trees."""
 
+from arcwise.factors.batch import FactoredTreeDistributionBatch
 from arcwise.factors.distribution import FactoredTreeDistribution
 from arcwise.factors.head_automaton import HeadAutomaton
 from arcwise.factors.legal_rules import AtMostOne, Leaf, LegalRules, learned_rules, ud_rules
@@ -9,6 +10,7 @@ from arcwise.factors.siblings import Siblings
 __all__ = [
     "AtMostOne",
     "FactoredTreeDistribution",
+    "FactoredTreeDistributionBatch",
     "HeadAutomaton",
     "Leaf",
     "LegalRules",
