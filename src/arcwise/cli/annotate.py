@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from arcwise.annotation.project import AnnotationProject
     from arcwise.web.annotate_session import Session
 
-FILES = Files(reads=("beside",), may_read=("file", "model"), writes=("output",))
+FILES = Files(reads=("beside",), may_read=("file", "model", "legal"), writes=("output",))
 
 
 def run(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FILES = Files(
     reads=("inputs",),
-    may_read=("model", "corpus"),
+    may_read=("model", "corpus", "legal"),
     writes=("html",),
     folders=("out",),
     like={"output": "inputs"},
