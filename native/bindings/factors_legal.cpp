@@ -1,9 +1,7 @@
 // Legal trees: rules over the dependents of a word.
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "bindings/arrays.hpp"
 #include "kernels/factors/legal_batch.hpp"
@@ -14,9 +12,6 @@ using namespace arcwise;
 using namespace arcwise::bindings;
 
 namespace {
-
-template <typename T>
-using Optional = std::optional<Array<T>>;
 
 LegalRules legal_rules(const Array<uint64_t>& groups, const Array<uint64_t>& leaves,
                        const Array<uint64_t>& outsiders, const Array<double>& group_costs,
@@ -35,15 +30,15 @@ LegalRules legal_rules(const Array<uint64_t>& groups, const Array<uint64_t>& lea
 }
 
 auto decode_legal(const LegalRules& rules, const ScoreBatch& scores, const DecodeSettings& settings,
-                  Optional<int32_t> span_ends, Optional<int64_t> span_starts, int max_decodes, int threads) {
+                  Array<int32_t> span_ends, Array<int64_t> span_starts, int max_decodes, int threads) {
   if (scores.states().labels != static_cast<int>(rules.groups.size()))
     throw nb::value_error("rules and scores have different labels");
   BatchSpans spans;
-  if (span_ends && span_starts && span_starts->shape(0) > 0) {
-    if (span_starts->shape(0) != scores.size() + 1 ||
-        2 * span_starts->data()[scores.size()] != static_cast<int64_t>(span_ends->shape(0)))
+  if (span_starts.shape(0) > 0) {
+    if (span_starts.shape(0) != scores.size() + 1 ||
+        2 * span_starts.data()[scores.size()] != static_cast<int64_t>(span_ends.shape(0)))
       throw nb::value_error("spans of another batch");
-    spans = {span_ends->data(), span_starts->data()};
+    spans = {span_ends.data(), span_starts.data()};
   }
   LegalBatch batch;
   {
@@ -83,9 +78,8 @@ void bind_factors_legal(nb::module_& m) {
             new (self) LegalRules(legal_rules(groups, leaves, outsiders, group_costs, leaf_costs));
           },
           "groups"_a, "leaves"_a, "outsiders"_a, "group_costs"_a, "leaf_costs"_a)
-      .def("decode", &decode_legal, "scores"_a, "settings"_a, "span_ends"_a.none() = nb::none(),
-           "span_starts"_a.none() = nb::none(), nb::kw_only(), "max_decodes"_a, "threads"_a,
-           "Trees, values, bounds and numbers of decodes of a batch.")
+      .def("decode", &decode_legal, "scores"_a, "settings"_a, "span_ends"_a, "span_starts"_a, nb::kw_only(),
+           "max_decodes"_a, "threads"_a, "Trees, values, bounds and numbers of decodes of a batch.")
       .def("illegal", &illegal, "heads"_a, "labels"_a, "starts"_a,
            "Each sentence: whether it breaks a rule.");
 }

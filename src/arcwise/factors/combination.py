@@ -46,8 +46,8 @@ class FactorCombination:
                 factor.check(count)
                 automaton, pairs = automaton.beside(factor)
                 if len(pairs) > MAX_STATES:
-                    found = f"the automata have {len(pairs)} states together"
-                    raise InputError(f"factors: {found}, expected at most {MAX_STATES}")
+                    message = f"the automata have {len(pairs)} states together"
+                    raise InputError(f"factors: {message}, expected at most {MAX_STATES}")
                 states = np.column_stack([states[pairs[:, 0]], pairs[:, 1]])
         return cls(tuple(factors), siblings, automaton, states)
 
@@ -81,9 +81,9 @@ class FactorCombination:
             if isinstance(factor, Siblings):
                 result.append(counts[: self.siblings.size].reshape(self.siblings.shape))
                 continue
-            own = np.zeros(factor.weights.shape)
-            np.add.at(own, self.states[:, column], transitions)
-            result.append(own)
+            expected = np.zeros(factor.weights.shape)
+            np.add.at(expected, self.states[:, column], transitions)
+            result.append(expected)
             column += 1
         return tuple(result)
 

@@ -84,8 +84,8 @@ class HeadAutomaton:
     def check(self, labels: int) -> None:
         """Raise ``InputError`` unless it has transitions for this many labels."""
         if self.weights.shape[1] != labels:
-            found = f"found transitions for {self.weights.shape[1]} labels"
-            raise InputError(f"next_states: {found}, but the scores have {labels}")
+            message = f"found transitions for {self.weights.shape[1]} labels"
+            raise InputError(f"next_states: {message}, but the scores have {labels}")
 
     @property
     def part_scores(self) -> Floats:
@@ -123,9 +123,11 @@ class HeadAutomaton:
         pairs = [(self.start, other.start)]
         numbers = {pairs[0]: 0}
         rows: list[list[int]] = []
-        for mine, theirs in pairs:  # grows while it is read
+        for first, second in pairs:  # grows while it is read
             row = []
-            for pair in zip(self.next_states[mine].tolist(), other.next_states[theirs].tolist(), strict=True):
+            for pair in zip(
+                self.next_states[first].tolist(), other.next_states[second].tolist(), strict=True
+            ):
                 if pair not in numbers:
                     numbers[pair] = len(pairs)
                     pairs.append(pair)
@@ -138,9 +140,9 @@ class HeadAutomaton:
                 rows.append(rows[0])
             joint = np.zeros((len(pairs), len(pairs)))
         states = np.array(pairs, np.int64)
-        for automaton, own in ((self, states[:, 0]), (other, states[:, 1])):
+        for automaton, column in ((self, states[:, 0]), (other, states[:, 1])):
             if joint is not None and automaton.joint_weights is not None:
-                joint = joint + automaton.joint_weights[np.ix_(own, own)]
+                joint = joint + automaton.joint_weights[np.ix_(column, column)]
         product = HeadAutomaton(
             rows,
             self.weights[states[:, 0]] + other.weights[states[:, 1]],

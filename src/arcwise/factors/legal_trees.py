@@ -74,8 +74,8 @@ def legal_trees(
     result: Any = rules.kernel(scores.labels).decode(
         scores.batch,
         settings,
-        span_ends=ends,
-        span_starts=starts,
+        ends,
+        starts,
         max_decodes=max_decodes,
         threads=thread_count(threads),
     )
