@@ -4,6 +4,7 @@
 // Declared here, because rooms.hpp takes part in the hash of every recorded figure (measuring/sources.py), and no figure uses these.
 void bind_factors(nanobind::module_& m);
 void bind_base(nanobind::module_& m);
+void bind_factors_legal(nanobind::module_& m);
 
 NB_MODULE(ARCWISE_MODULE, m) {
   nanobind::set_leak_warnings(false);  // objects that live until Python exits are no leaks
@@ -25,6 +26,7 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_inference_marginal_derivatives(m);
   bind_inference_tall_sums(m);
   bind_factors(m);
+  bind_factors_legal(m);
   bind_induction(m);
   bind_transition(m);
   bind_transition_scorer(m);

@@ -47,7 +47,7 @@ void compare(const Grammar& grammar, const TreeEnumeration& all, Score score, Fo
   for (double value : values) most = std::max(most, value);
   for (double value : values) total += std::exp(value - most);
   const double log_partition = count ? most + std::log(total) : MINUS_INFINITY;
-  std::vector<double> expected(side * side), arcs(side * side), parts(side * side * side), listed(k);
+  std::vector<double> expected(side * side), arcs(side * side), parts(grammar.parts()), listed(k);
   for (int t = 0; t < count; ++t)
     for (int m = 1; m <= n; ++m) expected[trees[t][m] * side + m] += std::exp(values[t] - log_partition);
   std::sort(values.rbegin(), values.rend());
@@ -90,7 +90,14 @@ int main() {
         for (int m : side_of_head) value += siblings[(h * side + before) * side + m], before = m;
         return value;
       };
-      compare(SiblingGrammar{sentence, siblings.data()}, all, sibling_score, workspace, round);
+      const int32_t stay[] = {0};
+      const double zero[] = {0, 0, 0};
+      HeadGrammar grammar;
+      static_cast<FactorSentence&>(grammar) = sentence;
+      grammar.siblings = siblings.data();
+      grammar.next = stay;
+      grammar.weights = grammar.ends = grammar.root_ends = zero;
+      compare(grammar.number_items(), all, sibling_score, workspace, round);
 
       const int32_t next[] = {1, 2, 1};
       const double weights[] = {random.uniform(), -random.uniform(), random.uniform()};
@@ -101,8 +108,17 @@ int main() {
         for (size_t i = 0; i < side_of_head.size(); ++i) value += weights[state], state = next[state];
         return value + finals[state];
       };
-      compare(AutomatonGrammar{sentence, 3, 0, next, weights, finals}, all, automaton_score, workspace,
-              round);
+      grammar.siblings = nullptr;
+      grammar.states = 3;
+      grammar.next = next;
+      grammar.weights = weights;
+      grammar.ends = grammar.root_ends = finals;
+      compare(grammar.number_items(), all, automaton_score, workspace, round);
+      grammar.siblings = siblings.data();
+      auto both = [&](int h, const std::vector<int>& side_of_head) {
+        return sibling_score(h, side_of_head) + automaton_score(h, side_of_head);
+      };
+      compare(grammar.number_items(), all, both, workspace, round);
     }
   }
   return 0;

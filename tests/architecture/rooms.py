@@ -12,10 +12,10 @@ BELOW["treebanks"] = {"trees"}
 BELOW["inference"] = {"trees", "treebanks"}
 BELOW["features"] = {"trees", "treebanks"}
 BELOW["evaluation"] = {"trees", "treebanks"}
-BELOW["factors"] = {"trees", "treebanks", "inference"}
 BELOW["torch"] = {"trees", "treebanks", "inference"}
 BELOW["learning"] = {"trees", "treebanks", "inference", "features", "evaluation"}
-BELOW["parsing"] = BELOW["learning"] | {"learning"}
+BELOW["factors"] = BELOW["learning"] | {"learning"}
+BELOW["parsing"] = BELOW["factors"] | {"factors"}
 BELOW["distillation"] = BELOW["parsing"] | {"parsing", "torch"}
 for parser in ("graph", "neural", "transition", "induction"):
     BELOW[parser] = BELOW["parsing"] | {"parsing", "distillation"}

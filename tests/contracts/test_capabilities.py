@@ -25,6 +25,7 @@ PROBES: dict[str, tuple[Any, ...]] = {
     "keep_heads": (True,),
     "misc_constraints": (True,),
     "alternatives": (2,),
+    "legal": ("ud",),
     "beam": (1, 4),
     "device": ("cpu",),
     "max_words": (3, 1000),

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from arcwise.errors import ArcwiseError, NoTreeError
-from arcwise.factors import FactoredTreeDistribution, HeadAutomaton, Siblings
+from arcwise.factors import FactoredTreeDistribution, FactoredTreeDistributionBatch, HeadAutomaton, Siblings
+from arcwise.factors.combination import Factor
 from arcwise.inference import Constraints, TreeDistribution
 from arcwise.trees import Tree
 from reference.enumerate_trees import all_trees
@@ -42,68 +43,102 @@ def sibling_parts(heads: np.ndarray) -> list[tuple[int, int, int]]:
     ]
 
 
-def automaton_parts(
+def automaton_value(
     heads: np.ndarray, codes: tuple[int, ...], automaton: HeadAutomaton
-) -> tuple[list[tuple[int, int]], list[int]]:
-    """The transitions that a tree takes, and the states in which its sides end."""
-    transitions, ends = [], []
-    for _, dependents in sides_by_definition(heads):
+) -> tuple[list[tuple[int, int]], float]:
+    """The transitions that a tree takes, and the sum of all weights."""
+    transitions, value = [], 0.0
+    ends: dict[int, list[int]] = {}
+    for head, dependents in sides_by_definition(heads):
         state = automaton.start
         for m in dependents:
             transitions.append((state, codes[m]))
+            value += automaton.weights[state, codes[m]]
             state = automaton.next_states[state, codes[m]]
-        ends.append(state)
-    return transitions, ends
+        value += automaton.final_weights[state]
+        ends.setdefault(head, []).append(state)
+    if automaton.joint_weights is not None:
+        for word in range(1, len(heads)):
+            left, right = ends[word]
+            pair = (left, right) if heads[word] < word else (right, left)
+            value += automaton.joint_weights[pair]
+    return transitions, value
+
+
+def make_automaton(
+    rng: np.random.Generator, kind: str, count: int, states: int, joint: bool
+) -> HeadAutomaton:
+    return HeadAutomaton(
+        rng.integers(0, states, (states, count)),
+        numbers(rng, (states, count), kind),
+        numbers(rng, (states,), kind),
+        start=states - 1,
+        joint_weights=numbers(rng, (states, states), kind) if joint else None,
+    )
 
 
 def make(
     rng: np.random.Generator, kind: str, factor_kind: str, n: int, labels: list[str] | None
-) -> tuple[np.ndarray, HeadAutomaton | Siblings]:
+) -> tuple[np.ndarray, list[Factor]]:
     count = len(labels or [""])
     scores = numbers(rng, (count, n + 1, n + 1), kind)
-    if factor_kind == "siblings":
-        return scores, Siblings(numbers(rng, (n + 1,) * 3, kind))
-    return scores, HeadAutomaton(
-        rng.integers(0, 3, (3, count)), numbers(rng, (3, count), kind), numbers(rng, (3,), kind), start=1
-    )
+    siblings = Siblings(numbers(rng, (n + 1,) * 3, kind))
+    one, two = (make_automaton(rng, kind, count, states, joint) for states, joint in ((3, False), (2, True)))
+    factors: dict[str, list[Factor]] = {
+        "none": [],
+        "siblings": [siblings],
+        "automaton": [one],
+        "joint": [two],
+        "siblings and automaton": [siblings, one],
+        "automata": [one, two],
+        "all": [two, siblings, one, Siblings(numbers(rng, (n + 1,) * 3, kind))],
+        "one joint state": [make_automaton(rng, kind, count, 1, True)],
+    }
+    return scores, factors[factor_kind]
+
+
+FACTOR_KINDS = [
+    "none", "siblings", "automaton", "joint", "siblings and automaton", "automata", "all", "one joint state"
+]  # fmt: skip
 
 
 def enumerated(
-    scores: np.ndarray, factor: HeadAutomaton | Siblings, n: int, single_root: bool
-) -> list[tuple[np.ndarray, tuple[int, ...], list[tuple[int, ...]], float]]:
-    """(heads, label codes, parts of the factor, score) of every labelled tree with a finite score."""
+    scores: np.ndarray, factors: list[Factor], n: int, single_root: bool
+) -> list[tuple[np.ndarray, tuple[int, ...], list[list[tuple[int, ...]]], float]]:
+    """(heads, label codes, parts of each factor, score) of every labelled tree with a finite score."""
     rows = []
     for heads in all_trees(n, projective=True, single_root=single_root):
         for chosen in product(range(len(scores)), repeat=n):
             codes = (-1, *chosen)
-            value = sum(scores[codes[m], heads[m], m] for m in range(1, n + 1))
-            parts: list[tuple[int, ...]]
-            if isinstance(factor, Siblings):
-                parts = [*sibling_parts(heads)]
-                value += sum(factor.scores[part] for part in parts)
-            else:
-                transitions, ends = automaton_parts(heads, codes, factor)
-                parts = [*transitions]
-                value += sum(factor.weights[part] for part in parts) + factor.final_weights[ends].sum()
+            value = float(sum(scores[codes[m], heads[m], m] for m in range(1, n + 1)))
+            parts: list[list[tuple[int, ...]]] = []
+            for factor in factors:
+                if isinstance(factor, Siblings):
+                    parts.append([*sibling_parts(heads)])
+                    value += float(sum(factor.scores[part] for part in parts[-1]))
+                else:
+                    transitions, weight = automaton_value(heads, codes, factor)
+                    parts.append([*transitions])
+                    value += float(weight)
             if value > -np.inf:
-                rows.append((heads, codes, parts, float(value)))
+                rows.append((heads, codes, parts, value))
     return sorted(rows, key=lambda row: -row[-1])
 
 
 @pytest.mark.parametrize("labels", [None, LABELS], ids=["plain", "labelled"])
 @pytest.mark.parametrize("single_root", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("factor_kind", ["siblings", "automaton"])
+@pytest.mark.parametrize("factor_kind", FACTOR_KINDS)
 def test_every_operation_is_that_of_the_enumeration(
     factor_kind: str, kind: str, single_root: bool, labels: list[str] | None
 ) -> None:
     rng = np.random.default_rng(KINDS.index(kind))
     for n in (1, 2, 3, 4) if labels else (1, 2, 3, 4, 5):
-        scores, factor = make(rng, kind, factor_kind, n, labels)
-        rows = enumerated(scores, factor, n, single_root)
+        scores, factors = make(rng, kind, factor_kind, n, labels)
+        rows = enumerated(scores, factors, n, single_root)
         trees = FactoredTreeDistribution(
             scores if labels else scores[0],
-            factors=[factor],
+            factors=factors,
             projective=True,
             single_root=single_root,
             labels=labels,
@@ -120,14 +155,16 @@ def test_every_operation_is_that_of_the_enumeration(
         listed = trees.k_best_labelled(len(rows) + 3)
         assert len({(tree.heads.tobytes(), tree.labels) for tree in listed}) == len(rows)
         np.testing.assert_allclose([trees.score(tree) for tree in listed], values, rtol=1e-11, atol=1e-9)
-        arcs, parts = np.zeros_like(scores), np.zeros_like(factor.part_scores)
+        arcs, parts = np.zeros_like(scores), [np.zeros_like(factor.part_scores) for factor in factors]
         for (heads, codes, used, _), probability in zip(rows, probabilities, strict=True):
             for m in range(1, n + 1):
                 arcs[codes[m], heads[m], m] += probability
-            for part in used:
-                parts[part] += probability
+            for counts, own in zip(parts, used, strict=True):
+                for part in own:
+                    counts[part] += probability
         np.testing.assert_allclose(trees.marginals, arcs.sum(axis=0), atol=1e-9)
-        np.testing.assert_allclose(trees.factor_marginals, parts, atol=1e-9)
+        for found, counts in zip(trees.factor_marginals, parts, strict=True):
+            np.testing.assert_allclose(found, counts, atol=1e-9)
         if labels:
             np.testing.assert_allclose(trees.label_marginals, arcs, atol=1e-9)
         entropy = -(probabilities * (values - log_partition)).sum()
@@ -159,7 +196,7 @@ def test_factors_that_add_nothing_give_the_arc_factored_answers(single_root: boo
 @pytest.mark.parametrize("factor_kind", ["siblings", "automaton"])
 def test_factor_marginals_are_the_slopes_of_log_z(factor_kind: str) -> None:
     rng, n, step = np.random.default_rng(3), 6, 1e-5
-    scores, factor = make(rng, "ordinary", factor_kind, n, LABELS)
+    scores, (factor,) = make(rng, "ordinary", factor_kind, n, LABELS)
     options = {"projective": True, "single_root": True, "labels": LABELS}
 
     def moved(by: np.ndarray) -> float:
@@ -171,7 +208,7 @@ def test_factor_marginals_are_the_slopes_of_log_z(factor_kind: str) -> None:
             )
         return FactoredTreeDistribution(scores, factors=[changed], **options).log_partition
 
-    marginals = FactoredTreeDistribution(scores, factors=[factor], **options).factor_marginals
+    marginals = FactoredTreeDistribution(scores, factors=[factor], **options).factor_marginals[0]
     places = np.argwhere(marginals > 0)
     for place in map(tuple, rng.permutation(places)[:12]):
         direction = np.zeros_like(marginals)
@@ -184,7 +221,7 @@ def test_factor_marginals_are_the_slopes_of_log_z(factor_kind: str) -> None:
 @pytest.mark.parametrize("factor_kind", ["siblings", "automaton"])
 def test_samples_follow_the_distribution(factor_kind: str) -> None:
     rng, n, draws = np.random.default_rng(5), 3, 4000
-    scores, factor = make(rng, "ordinary", factor_kind, n, LABELS)
+    scores, (factor,) = make(rng, "ordinary", factor_kind, n, LABELS)
     trees = FactoredTreeDistribution(
         scores, factors=[factor], projective=True, single_root=False, labels=LABELS
     )
@@ -208,7 +245,7 @@ def test_samples_follow_the_distribution(factor_kind: str) -> None:
 @pytest.mark.parametrize("factor_kind", ["siblings", "automaton"])
 def test_constraints_hold(factor_kind: str) -> None:
     rng, n = np.random.default_rng(2), 4
-    scores, factor = make(rng, "ordinary", factor_kind, n, None)
+    scores, (factor,) = make(rng, "ordinary", factor_kind, n, None)
     trees = FactoredTreeDistribution(scores[0], factors=[factor], projective=True, single_root=True)
     conditional = trees.given(Constraints(subtrees=[(2, 3)], forbidden=[(4, 3)]))
 
@@ -224,16 +261,46 @@ def test_constraints_hold(factor_kind: str) -> None:
     assert np.exp(conditional.log_partition - trees.log_partition) == pytest.approx(mass, rel=1e-10)
 
 
-def test_at_most_one_subject_on_each_side() -> None:
+@pytest.mark.parametrize("both_sides", [False, True])
+def test_at_most_one_subject(both_sides: bool) -> None:
     scores = np.zeros((2, 5, 5))
     scores[0] = 3
-    automaton = HeadAutomaton.at_most_one(["subj"], labels=LABELS)
+    automaton = HeadAutomaton.at_most_one(["subj"], labels=LABELS, both_sides=both_sides)
     trees = FactoredTreeDistribution(
         scores, factors=[automaton], projective=True, single_root=True, labels=LABELS
     )
     for tree in trees.k_best_labelled(2000):
         for _, dependents in sides_by_definition(tree.heads):
             assert sum(tree.labels[m] == "subj" for m in dependents) <= 1
+        subjects = [h for h, label in zip(tree.heads, tree.labels, strict=True) if label == "subj" and h > 0]
+        assert not both_sides or len(subjects) == len(set(subjects))
+
+
+def test_a_batch_is_its_sentences_at_any_number_of_threads() -> None:
+    rng = np.random.default_rng(11)
+    sentences = []
+    for factor_kind, n in zip(FACTOR_KINDS, (1, 2, 3, 4, 5, 6, 7, 8), strict=True):
+        scores, factors = make(rng, "ordinary", factor_kind, n, LABELS)
+        options = {"projective": True, "single_root": True, "labels": LABELS}
+        sentences.append(FactoredTreeDistribution(scores, factors=factors, **options))  # type: ignore[arg-type]
+    batch = FactoredTreeDistributionBatch(sentences, threads=3)
+    alone = FactoredTreeDistributionBatch(sentences)
+    assert len(batch) == len(sentences)
+    assert batch[1] is sentences[1]
+    assert batch.best() == [trees.best() for trees in sentences]
+    assert batch.k_best_labelled(3) == [trees.k_best_labelled(3) for trees in sentences]
+    assert batch.minimum_risk() == [trees.minimum_risk() for trees in sentences]
+    assert batch.log_partition.tolist() == [trees.log_partition for trees in sentences]
+    assert batch.entropy().tolist() == [trees.entropy() for trees in sentences]
+    assert batch.sample(2, seed=5) == alone.sample(2, seed=5)
+    for found, trees in zip(batch.marginals, sentences, strict=True):
+        np.testing.assert_array_equal(found, trees.marginals)
+    for found, trees in zip(batch.label_marginals, sentences, strict=True):
+        np.testing.assert_array_equal(found, trees.label_marginals)
+    for parts, trees in zip(batch.factor_marginals, sentences, strict=True):
+        for found, expected in zip(parts, trees.factor_marginals, strict=True):
+            np.testing.assert_array_equal(found, expected)
+    assert FactoredTreeDistributionBatch([]).best() == []
 
 
 @pytest.mark.slow
@@ -246,6 +313,11 @@ def test_a_long_sentence(factor_kind: str) -> None:
     expected = TreeDistribution(scores, projective=True, single_root=True)
     assert trees.log_partition == pytest.approx(expected.log_partition, rel=1e-12)
     assert expected.score(trees.best()) == pytest.approx(expected.score(expected.best()))
+
+
+def many_states() -> list[HeadAutomaton]:
+    """Automata that count modulo different primes."""
+    return [HeadAutomaton([[(state + 1) % size] for state in range(size)]) for size in (5, 7, 11, 13)]
 
 
 @pytest.mark.parametrize(
@@ -262,8 +334,7 @@ def test_a_long_sentence(factor_kind: str) -> None:
         (lambda: distribution(Siblings(np.zeros((4, 4, 4)))), "found 3 words, but the scores have 2"),
         (lambda: distribution(HeadAutomaton([[0, 0]])), "transitions for 2 labels"),
         (lambda: distribution(HeadAutomaton([[0]]), projective=False), "need projective=True"),
-        (lambda: distribution(HeadAutomaton([[0]]), HeadAutomaton([[0]])), "exactly one"),
-        (lambda: distribution(), "exactly one"),
+        (lambda: distribution(*many_states()), "states together, expected at most 4096"),
         (lambda: distribution("x"), "expected a list"),
         (
             lambda: distribution(HeadAutomaton([[0]], [[-np.inf]])).best(),

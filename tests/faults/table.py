@@ -202,7 +202,7 @@ TAGGER_DECODE, KEPT_TAGS = "text/tagger.cpp", "tests/text/test_tagger.py::"
 KEPT_TAG_FAULTS = [
     Fault("kept tags ignored", TAGGER_DECODE, "kept == kept_end || std::find(kept, kept_end, number) != kept_end", "true", KEPT_TAGS + "test_a_kept_tag_is_seen_by_its_neighbours"),
     Fault("kept tags of the first sentence", TAGGER_DECODE, "decode_states(model, sentence, kept, first, out, w);", "decode_states(model, sentence, kept, 0, out, w);", KEPT_TAGS + "test_a_kept_tag_is_seen_by_its_neighbours"),
-    Fault("kept features ignored", TAGGER_DECODE, "w.softmax.candidate_scores[c] > most && std::find(kept, kept_end, candidates[c]) != kept_end", "false", KEPT_TAGS + "test_the_lemma_is_that_of_the_features_that_are_kept"),
+    Fault("kept features ignored", TAGGER_DECODE, "std::find(bundles, end, candidate) != end", "false", KEPT_TAGS + "test_the_lemma_is_that_of_the_features_that_are_kept"),
 ]  # fmt: skip
 
 TOKENIZER = "text/tokenizer.cpp"
@@ -245,12 +245,18 @@ FOREST, GRAMMARS = "factors/forest.hpp", "factors/grammars.hpp"
 FACTOR_TESTS = "tests/factors/test_factors.py::test_every_operation_is_that_of_the_enumeration"
 SIBLING_TREES = FACTOR_TESTS + "[siblings-ordinary-False-plain]"
 AUTOMATON_TREES = FACTOR_TESTS + "[automaton-ordinary-True-plain]"
+LEGAL, LEGAL_BATCH = "factors/legal_trees.cpp", "factors/legal_batch.cpp"
+LEGAL_TREES = "tests/factors/test_legal_trees.py::test_the_tree_is_the_best_of_all"
 FACTOR_FAULTS = [
-    Fault("scores of first dependents ignored", GRAMMARS, "row[a * side()]", "0.0", SIBLING_TREES),
+    Fault("scores of first dependents ignored", GRAMMARS, "siblings[row + h * side()]", "0.0", SIBLING_TREES),
     Fault("an automaton's root with several dependents", GRAMMARS, "head == 0 && single_root && end > 0 && end < n", "false", AUTOMATON_TREES),
     Fault("weights of transitions ignored", GRAMMARS, "scores[number] + weights[transition]", "scores[number]", AUTOMATON_TREES),
+    Fault("both sides of a word on their own", GRAMMARS, "ends[p * Q() + q]", "ends[q]", FACTOR_TESTS + "[joint-ordinary-True-plain]"),
     Fault("marginals of factors left out", FOREST, "if (edge.factor >= 0) factors[edge.factor] += share;", "", SIBLING_TREES),
     Fault("k-best without the second part's next", FOREST, "last.left_rank == 0", "false", SIBLING_TREES),
+    Fault("labels given up cost nothing", LEGAL_BATCH, "marginal * (1 + share - highest)", "marginal", LEGAL_TREES + "[hard-ordinary-True-True-minimum_risk]"),
+    Fault("half of the words not searched", LEGAL, "middle + 1, n_", "middle + 2, n_", LEGAL_TREES + "[hard-ordinary-True-True-map]"),
+    Fault("a certificate without a proof", LEGAL, "open = node.bound;", "", "tests/factors/test_legal_trees.py::test_a_search_that_stops_early_tells_the_gap"),
 ]  # fmt: skip
 
 FAULTS = [

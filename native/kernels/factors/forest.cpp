@@ -4,7 +4,6 @@
 
 namespace arcwise {
 
-template class Forest<SiblingGrammar>;
-template class Forest<AutomatonGrammar>;
+template class Forest<HeadGrammar>;
 
 }  // namespace arcwise

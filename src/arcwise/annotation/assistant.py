@@ -24,6 +24,7 @@ from arcwise.annotation.suggestions import (
     WordSuggestion,
 )
 from arcwise.errors import InputError
+from arcwise.parsing.legal import rules_of
 from arcwise.parsing.parser import ParseOptions, Parser
 from arcwise.parsing.scored import ScoredParser
 from arcwise.pipeline.pipeline import tree_parser
@@ -52,9 +53,16 @@ class Assistant:
     """
 
     def __init__(
-        self, parser: Parser, *, alternatives: int = 10, least: float = 0.001, kept: int = 64
+        self,
+        parser: Parser,
+        *,
+        alternatives: int = 10,
+        least: float = 0.001,
+        kept: int = 64,
+        legal: object | None = None,
     ) -> None:
         """
+        legal: rules for suggested trees (``ParseOptions.legal``), if the parser supports them.
         alternatives: maximum number of alternatives per word.
         least: minimum probability of an alternative.
         kept: number of sentences whose scores are cached.
@@ -63,6 +71,8 @@ class Assistant:
             raise InputError(f"alternatives: found {alternatives}, expected at least 1")
         self.model = parser
         self._alternatives, self._least, self._kept = alternatives, least, kept
+        supported = legal is not None and self.parser.capabilities.legal
+        self._legal = rules_of(legal, lambda: self.parser.info.get("legal")) if supported else None
         self._scored: OrderedDict[tuple[Any, ...], ScoredSentence] = OrderedDict()
         # The page asks from several threads: those of requests, of the lookahead and of worklists.
         self._lock = Lock()
@@ -183,11 +193,16 @@ class Assistant:
         tags, probabilities = proposed_tags(self.model, blank, tagged)
         parser: Any = self.parser
         scores = parser.scorer.scores(tagged, trees=parser.decoding.trees)
-        return ScoredSentence(parser, tagged, scores, tags, probabilities)
+        return ScoredSentence(parser, tagged, scores, tags, probabilities, self._legal)
 
     def _in_pieces(self, sentence: Sentence, decisions: ArcDecisions) -> SentenceSuggestions:
         return suggest_in_pieces(
-            self.model, sentence, decisions, alternatives=self._alternatives, least=self._least
+            self.model,
+            sentence,
+            decisions,
+            alternatives=self._alternatives,
+            least=self._least,
+            legal=self._legal,
         )
 
     def _words(

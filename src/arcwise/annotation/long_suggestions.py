@@ -28,7 +28,13 @@ def is_long(sentence: Sentence) -> bool:
 
 
 def suggest_in_pieces(
-    model: Parser, sentence: Sentence, decisions: ArcDecisions, *, alternatives: int, least: float
+    model: Parser,
+    sentence: Sentence,
+    decisions: ArcDecisions,
+    *,
+    alternatives: int,
+    least: float,
+    legal: object | None = None,
 ) -> SentenceSuggestions:
     """Suggestions for a long sentence from a parser with probabilities.
 
@@ -46,10 +52,10 @@ def suggest_in_pieces(
     parses = None
     if any(decisions.decides(word) for word in range(1, len(decisions) + 1)):
         kept = Treebank(consistent(decisions).in_bytes(tagged.data), source=source)
-        parses = _parses(model, kept, alternatives, keep=True)
+        parses = _parses(model, kept, alternatives, keep=True, legal=legal)
     if parses is None:
         how = "regardless of the annotation" if decisions != undecided else how
-        parses = _parses(model, tagged, alternatives, keep=False)
+        parses = _parses(model, tagged, alternatives, keep=False, legal=legal)
     conflict = decisions.conflict()
     note = f"{len(sentence)} words, more than {MAX_WORDS}: suggested in pieces, {how}"
     if parses is None or parses.probabilities is None:
@@ -79,12 +85,15 @@ def suggest_in_pieces(
     )
 
 
-def _parses(model: Parser, treebank: Treebank, alternatives: int, *, keep: bool) -> Parses | None:
+def _parses(
+    model: Parser, treebank: Treebank, alternatives: int, *, keep: bool, legal: object | None
+) -> Parses | None:
     """The parse in pieces; None if the decisions to keep do not fit into pieces."""
     options = ParseOptions(
         keep=("head", "deprel") if keep else (),
         confidence=True,
         alternatives=alternatives,
+        legal=legal,
         max_words=MAX_WORDS,
     )
     analysis: Analysis = tree_parser(model).analyse(treebank, options=options)

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from arcwise.annotation.states import ArcDecisions
+from arcwise.factors import LegalRules
 from arcwise.inference import LabelledArc, Scores, TreeClass, TreeDistributionBatch
 from arcwise.inference.arc_matrices import ArcMatrices, Floats
 from arcwise.neural import NeuralParser
 from arcwise.parsing.constrained import ConstraintGroup, ParseConstraints, parse_groups
+from arcwise.parsing.legal import LegalDecoding
 from arcwise.parsing.parser import TAGS, ParseOptions, Parser
 from arcwise.parsing.parses import Codes, Note
 from arcwise.parsing.scored import ScoredParser, decode_settings
@@ -67,6 +69,8 @@ class ScoredSentence:
     """For each word: column → the tagger's value."""
     tag_probabilities: tuple[Mapping[str, float], ...]
     """For each word: column → the probability of that value."""
+    rules: LegalRules | None = None
+    """Rules that suggested trees must obey."""
 
     def under(self, decisions: ArcDecisions) -> Posterior:
         """The posterior over its trees under decisions without a cycle."""
@@ -74,11 +78,13 @@ class ScoredSentence:
         bank = Treebank(data, source=self.treebank.source)
         trees, labels = self.parser.decoding.trees, self.parser.labels
         decided = ParseConstraints.of(bank, _KEEP_ARCS, None, trees, labels)
-        parts, notes, _ = parse_groups(decided, self._posterior)
+        legal = None if self.rules is None else LegalDecoding(self.rules, labels, decided, 1)
+        parts, notes, _ = parse_groups(decided, lambda group: self._posterior(group, legal))
         assert parts, "decisions form a cycle"
+        notes = notes if legal is None else [*notes, *legal.notes]
         return replace(parts[0][1], notes=tuple(notes), fixed_labels=decided.labels)
 
-    def _posterior(self, group: ConstraintGroup) -> tuple[Posterior, Codes]:
+    def _posterior(self, group: ConstraintGroup, legal: LegalDecoding | None) -> tuple[Posterior, Codes]:
         parser = self.parser
         scores = parser.constrain(self.scores, group)
         decoding = replace(
@@ -86,6 +92,10 @@ class ScoredSentence:
         )
         settings = decode_settings(decoding, parser.temperatures, probabilities=True)
         result = decode_scores(scores, settings)
+        if legal is not None:
+            searched = legal.searched(group, result.heads, result.labels, settings, lambda *_: scores)
+            if searched is not None and searched[0].parses.parsed[0]:
+                result = searched[0].parses
         return Posterior(parser, scores, group.trees, result), np.asarray(result.parsed)
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from arcwise.cli._support.files import Files
+from arcwise.cli._support.options import from_declaration
+from arcwise.parsing.parser import ParseOptions
 
 if TYPE_CHECKING:
     from arcwise.annotation.comparison import FileComparison
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from arcwise.annotation.project import AnnotationProject
     from arcwise.web.annotate_session import Session
 
-FILES = Files(reads=("beside",), may_read=("file", "model"), writes=("output",))
+FILES = Files(reads=("beside",), may_read=("file", "model", "legal"), writes=("output",))
 
 
 def run(
@@ -31,6 +33,9 @@ def run(
         "-m",
         help="Model for suggestions: a file, or a model that comes with arcwise (en). [default: the "
         "model last trained in the editor, if any]",
+    ),
+    legal: str | None = from_declaration(
+        ParseOptions, "legal", text="Rules that suggested trees must obey: ud, learned or a TOML file."
     ),
     beside: str | None = typer.Option(
         None, help="Another annotation of the same sentences, to compare with word by word."
@@ -72,6 +77,9 @@ def run(
     from arcwise.web.events import Events
 
     named_model = None if model is None else (model, open_model(model))
+    if named_model is not None:
+        parser = named_model[1]
+        ParseOptions(legal=legal).check(parser.kind, parser.capabilities)
     with (
         file_socket(Path(output or file), port) as listening,
         contextlib.ExitStack() as created,
@@ -82,6 +90,7 @@ def run(
             events=Events(),
             model=named_model,
             comparison=_comparison(document, file, output, beside),
+            legal=legal,
         )
         for notice in document.notices:
             typer.echo(notice, err=True)

@@ -88,6 +88,8 @@ def _joined(info: Mapping[str, Any]) -> dict[str, Any]:
         merged["decoding"] = (
             f"{decoding.decode}, {kind}, {'one root' if decoding.single_root else 'any number of roots'}"
         )
+    if "legal" in merged:
+        merged["legal"] = {kind: ", ".join(map(_rule, rules)) for kind, rules in merged["legal"].items()}
     if "weights" in merged:
         merged["weights"] = f"{merged['weights']:,}"
     if "bytes" in merged:
@@ -95,6 +97,10 @@ def _joined(info: Mapping[str, Any]) -> dict[str, Any]:
     if merged.get("interrupted") is False:
         del merged["interrupted"]
     return {key: value for key, value in merged.items() if value is not None and value != []}
+
+
+def _rule(rule: Mapping[str, Any]) -> str:
+    return str(rule.get("name") or " or ".join(rule["labels"]))
 
 
 def _changed_options(config: Any) -> str:

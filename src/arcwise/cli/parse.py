@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FILES = Files(
     reads=("inputs",),
-    may_read=("model", "corpus"),
+    may_read=("model", "corpus", "legal"),
     writes=("html",),
     folders=("out",),
     like={"output": "inputs"},
@@ -87,6 +87,7 @@ class DecodingArguments:
         ParseOptions, "misc_constraints", "--misc-constraints", value=False
     )
     alternatives: int = from_declaration(ParseOptions, "alternatives", value=0)
+    legal: str | None = from_declaration(ParseOptions, "legal")
     beam: int | None = from_declaration(ParseOptions, "beam")
     max_words: int = from_declaration(ParseOptions, "max_words", default=True, value=ParseOptions.max_words)
     device: str | None = from_declaration(ParseOptions, "device")

@@ -1,4 +1,4 @@
-"""``FactoredTreeDistribution``: p(tree) ∝ exp(scores of its arcs + score of a factor)."""
+"""``FactoredTreeDistribution``: p(tree) ∝ exp(scores of its arcs + scores of factors)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise.errors import InputError, NoTreeError
+from arcwise.factors.combination import Factor, FactorCombination
 from arcwise.factors.head_automaton import HeadAutomaton
 from arcwise.factors.siblings import Siblings
 from arcwise.inference.arc_matrices import ArcMatrices, Floats, Heads
@@ -22,16 +23,16 @@ from arcwise.trees import Tree
 
 
 class FactoredTreeDistribution:
-    """The distribution over the projective trees of one sentence, with a factor over each head's dependents.
+    """The distribution over the projective trees of one sentence, with factors over each head's dependents.
 
     scores: as for ``TreeDistribution``: (n+1, n+1), or (L, n+1, n+1) with L ``labels``.
-    factors: one ``HeadAutomaton`` or ``Siblings``. No kernel handles two at once yet.
+    factors: any number of ``HeadAutomaton`` and ``Siblings``; their scores are added.
     projective: must be True; sums over non-projective trees with factors are not tractable.
     single_root: whether exactly one arc leaves the root.
     constraints: hold in every operation.
 
-    Every result is exact but ``minimum_risk``, whose trees need not obey the factor.
-    O(n³ + n² L) with ``Siblings``, O(n³ Q + n² Q² L) with an automaton of Q states.
+    Every result is exact but ``minimum_risk``, whose trees need not obey the factors.
+    O(n³ Q P² + n² Q² P L) with automata of Q states together; P is Q if they have joint weights, else 1.
 
     >>> labels = ["subj", "obj"]
     >>> scores = np.zeros((2, 4, 4))
@@ -48,7 +49,7 @@ class FactoredTreeDistribution:
         self,
         scores: npt.ArrayLike,
         *,
-        factors: Sequence[HeadAutomaton | Siblings],
+        factors: Sequence[Factor],
         projective: bool,
         single_root: bool,
         labels: Sequence[str] | None = None,
@@ -59,12 +60,9 @@ class FactoredTreeDistribution:
         if not isinstance(factors, list | tuple) or not all(
             isinstance(factor, HeadAutomaton | Siblings) for factor in factors
         ):
-            raise InputError(f"factors: found {factors!r}, expected a list of a HeadAutomaton or Siblings")
-        if len(factors) != 1:
-            raise InputError(f"factors: found {len(factors)}; the kernels handle exactly one at a time")
+            raise InputError(f"factors: found {factors!r}, expected a list of HeadAutomaton and Siblings")
         self.tree_class = PROJECTIVE[bool(single_root)]
         self.labels = None if labels is None else label_set(labels)
-        self.factor: HeadAutomaton | Siblings = factors[0]
         self.constraints = constraints
         self._dense = check_arc_scores(scores, self.labels, "scores")
         masked = self._dense
@@ -72,16 +70,22 @@ class FactoredTreeDistribution:
             masked = constraints.masked(self._dense, self.tree_class, self.labels)
         spans = () if constraints is None else tuple(constraints.subtrees)
         self._sentence = SentenceScores(masked, self.labels, spans)
-        self._kernel = self.factor.kernel(len(self._sentence), self.labels)
+        self._factors = FactorCombination.of(factors, len(self._sentence), self.labels)
+        self._kernel = self._factors.kernel()
 
     def __repr__(self) -> str:
-        return f"<FactoredTreeDistribution over trees of {len(self._sentence)} words: {self.factor!r}>"
+        return f"<FactoredTreeDistribution over trees of {len(self._sentence)} words: {list(self.factors)!r}>"
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """The factors."""
+        return self._factors.factors
 
     def given(self, constraints: Constraints | None) -> FactoredTreeDistribution:
         """Condition on constraints, which replace earlier ones."""
         return FactoredTreeDistribution(
             self._dense,
-            factors=[self.factor],
+            factors=self.factors,
             projective=True,
             single_root=self.tree_class.single_root,
             labels=self.labels,
@@ -117,13 +121,13 @@ class FactoredTreeDistribution:
         return self._joint_marginals[0]
 
     @property
-    def factor_marginals(self) -> Floats:
-        """The gradient of log Z with respect to the factor's scores.
+    def factor_marginals(self) -> tuple[Floats, ...]:
+        """The gradient of log Z with respect to the scores of each factor.
 
         For ``Siblings``: the probability of each pair, (n+1, n+1, n+1). For a ``HeadAutomaton``: how often
         each transition is expected, (Q, L).
         """
-        return self._joint_marginals[1]
+        return self._factors.split(self._joint_marginals[1])
 
     def score(self, tree: Tree) -> float:
         """Return the score of a tree, labelled if the scores are; -inf outside the distribution."""
@@ -131,7 +135,7 @@ class FactoredTreeDistribution:
         if self.labels is not None and tree.labels is None:
             raise InputError("tree: found no labels, expected a labelled tree")
         arcs = self._sentence.score(tree, self.tree_class)
-        return arcs if arcs == -np.inf else arcs + self.factor.score(tree, self.labels)
+        return arcs if arcs == -np.inf else arcs + self._factors.score(tree, self.labels)
 
     def log_prob(self, tree: Tree) -> float:
         """Return log p(tree) = score - log Z, never above 0."""
@@ -144,9 +148,7 @@ class FactoredTreeDistribution:
     def entropy(self) -> float:
         """Return the entropy of labelled trees in nats, H = log Z - E[score]."""
         arcs, parts = self._joint_marginals
-        expected = _expected(arcs, self._scores) + _expected(parts, self.factor.part_scores)
-        if isinstance(self.factor, HeadAutomaton):
-            expected += self._expected_final()
+        expected = _expected(arcs, self._scores) + _expected(parts, self._factors.part_scores)
         return max(self.log_partition - expected, 0.0)
 
     def sample(self, count: int, *, seed: int | np.random.Generator) -> list[Tree]:
@@ -160,7 +162,7 @@ class FactoredTreeDistribution:
     def minimum_risk(self) -> Tree:
         """Return the unlabelled tree with the highest expected number of correct heads.
 
-        It is the best tree of the class over the marginals of arcs; the factor may forbid it.
+        It is the best tree of the class over the marginals of arcs; a factor may forbid it.
         """
         marginals = self.marginals
         weights = np.where(marginals > 0, marginals, -np.inf)
@@ -181,17 +183,7 @@ class FactoredTreeDistribution:
     def _joint_marginals(self) -> tuple[Floats, Floats]:
         arcs, parts, value = self._kernel.marginals(*self._arguments)
         self._checked(value)
-        return arcs.reshape(self._scores.shape), parts.reshape(self.factor.part_scores.shape)
-
-    def _expected_final(self) -> float:
-        """Return the expected sum of final weights, from how often each state is entered and left."""
-        assert isinstance(self.factor, HeadAutomaton)
-        parts = self._joint_marginals[1]
-        entered = np.bincount(self.factor.next_states.ravel(), parts.ravel(), len(parts))
-        # Every word starts on two sides, the root on its right side alone.
-        entered[self.factor.start] += 2 * len(self._sentence) + 1
-        ended = np.maximum(entered - parts.sum(axis=1), 0.0)
-        return _expected(np.where(self.factor.final_weights > -np.inf, ended, 0.0), self.factor.final_weights)
+        return arcs.reshape(self._scores.shape), parts
 
     def _k_best(self, k: int) -> list[Tree]:
         heads, codes, values = self._kernel.k_best(*self._arguments, k)
@@ -208,7 +200,7 @@ class FactoredTreeDistribution:
         if value == -np.inf:
             raise NoTreeError(
                 f"scores: no projective tree over the {len(self._sentence)} words "
-                "obeys the factor and the constraints"
+                "obeys the factors and the constraints"
             )
         return float(value)
 

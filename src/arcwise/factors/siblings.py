@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from arcwise import native
 from arcwise.errors import InputError
 from arcwise.inference.arc_matrices import Floats
 from arcwise.inference.arguments import LARGEST_SCORE, floats
@@ -42,11 +41,10 @@ class Siblings:
     def __repr__(self) -> str:
         return f"<Siblings of {len(self.scores) - 1} words>"
 
-    def kernel(self, words: int, labels: tuple[str, ...] | None) -> native.SiblingFactor:
-        """Return the native factor for a sentence of this many words."""
+    def check(self, words: int) -> None:
+        """Raise ``InputError`` unless they are of a sentence of this many words."""
         if len(self.scores) != words + 1:
             raise InputError(f"siblings: found {len(self.scores) - 1} words, but the scores have {words}")
-        return native.SiblingFactor(self.scores)
 
     @property
     def part_scores(self) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from inspect import signature
 from typing import Any
 
@@ -11,10 +12,12 @@ from arcwise.distillation.teacher import SECTION, distillation_section
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import OptionError
 from arcwise.evaluation import UasLas, evaluate
+from arcwise.factors import learned_rules
 from arcwise.learning.config import from_dict, read_toml
 from arcwise.learning.folds import Development
 from arcwise.learning.options import declared
 from arcwise.learning.progress import Progress
+from arcwise.learning.trained_model import TrainedParser
 from arcwise.learning.training import COUNTING
 from arcwise.models.registry import open_model, trainable, trainable_kind
 from arcwise.parsing.parser import Parser
@@ -83,6 +86,9 @@ def train_parser(
     trained: Parser = parser.train(
         train, dev, config=chosen, threads=threads, progress=progress, engine=engine, **others
     )
+    if trained.capabilities.legal and isinstance(trained, TrainedParser):
+        rules = learned_rules(train).plain()
+        trained.model = replace(trained.model, report={**trained.model.report, "legal": rules})
     return trained
 
 

@@ -51,6 +51,8 @@ class Capabilities:
     """Whether it supports ``Constraints`` from Python and ``misc_constraints``."""
     alternatives: bool = False
     """Whether it gives alternative heads and labels for each word."""
+    legal: bool = False
+    """Whether it parses under rules (``LegalRules``)."""
     beam: bool = False
     device: bool = False
     """Whether it runs in torch, on a selectable device."""
@@ -67,6 +69,12 @@ class Capabilities:
     def keep_heads(self) -> bool:
         """Whether it can keep heads and labels."""
         return {"head", "deprel"} <= set(self.keep)
+
+
+def _check_legal(value: object) -> None:
+    from arcwise.parsing.legal import check_legal
+
+    check_legal(value)
 
 
 @dataclass(frozen=True)
@@ -109,6 +117,15 @@ class ParseOptions:
         low=0,
         high=MAX_ALTERNATIVES,
     )
+    # An object of arcwise.factors, which parsing without rules does not import.
+    legal: object | None = option(
+        None,
+        "Rules that trees must obey: ud, the guidelines of Universal Dependencies (one subject and one "
+        "object per word, function words with few dependents); learned, what the training treebank never "
+        "violates; or a TOML file.",
+        check=_check_legal,
+        form="ud, learned or a file",
+    )
     beam: int | None = option(None, "Beam size of a transition-based parser.", low=1, high=MAX_BEAM)
     max_words: int = option(
         1000,
@@ -138,6 +155,7 @@ class ParseOptions:
             "keep_heads": capabilities.keep_heads,
             "misc_constraints": capabilities.constraints,
             "alternatives": capabilities.alternatives,
+            "legal": capabilities.legal,
             "beam": capabilities.beam,
             "device": capabilities.device,
         }
@@ -149,6 +167,8 @@ class ParseOptions:
                 f"found {', '.join(lacking)}, which a {kind} parser does not keep (it keeps "
                 f"{', '.join(capabilities.keep)})",
             )
+        if self.legal is not None and self.k_best > 1:
+            raise OptionError("legal", f"found {self.legal!r} with k_best={self.k_best}, expected one tree")
 
     @property
     def kept(self) -> frozenset[Kept]:

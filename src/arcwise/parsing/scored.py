@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from arcwise import native
+from arcwise.errors import OptionError
 from arcwise.inference import Alternative, Constraints, Scores, TreeClass, TreeDistributionBatch
 from arcwise.inference.arc_matrices import span_arrays
 from arcwise.learning.model_file import Packed, Precision, write_model
@@ -37,6 +39,8 @@ from arcwise.treebanks.files import PathLike
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from arcwise.parsing.legal import LegalDecoding
 
 _NATIVE_DECODERS: dict[Decoder, native.Decoder] = {
     "map": native.Decoder.map,
@@ -176,6 +180,7 @@ class ScoredParser:
             keep=KEPT,
             constraints=True,
             alternatives=True,
+            legal=bool(self.labels),
             distributions=True,
         )
 
@@ -247,6 +252,7 @@ class ScoredParser:
         least: float,
     ) -> Parses:
         decoding, joined = self._joined_constraints(treebank, options, constraints)
+        legal = self._legal_decoding(options, decoding, joined, threads)
         # Probabilities of gold arcs need the same marginals as confidences.
         gold = gold and options.confidence
 
@@ -269,9 +275,34 @@ class ScoredParser:
                         word for sentence in self._alternatives(scores, group, least) for word in sentence
                     ]
             parses = parses_from_native(result, self.labels, probabilities=options.confidence, gold=gold)
+            if legal is not None:
+                parses = legal.repaired(group, parses, settings, self._scores)
             return replace(parses, alternatives=alternatives), result.parsed
 
-        return assemble(joined, *parse_groups(joined, parse), self.labels)
+        parts, notes, unparsed = parse_groups(joined, parse)
+        if legal is not None:
+            # A group that was parsed in two steps has its notes twice.
+            notes = sorted({*notes, *legal.notes}, key=lambda note: (note.sentence, note.text))
+        return assemble(joined, parts, notes, unparsed, self.labels)
+
+    @cached_property
+    def _learned_rules(self) -> Any:
+        """The rules in the model file; cached, because ``info`` counts weights."""
+        return self.info.get("legal")
+
+    def _legal_decoding(
+        self, options: ParseOptions, decoding: Decoding, constraints: ParseConstraints, threads: int
+    ) -> LegalDecoding | None:
+        if options.legal is None:
+            return None
+        from arcwise.parsing.legal import LegalDecoding, rules_of
+
+        if decoding.decode == "greedy":
+            raise OptionError(
+                "legal", f'found {options.legal!r} with decode="greedy", expected another decoder'
+            )
+        rules = rules_of(options.legal, lambda: self._learned_rules)
+        return LegalDecoding(rules, self.labels, constraints, threads)
 
     def k_best_parses(
         self,

@@ -63,6 +63,7 @@ class Session:
         events: Events,
         model: tuple[str, Parser] | None = None,
         comparison: FileComparison | None = None,
+        legal: object | None = None,
     ) -> None:
         self.events = events
         self.background = Background(failed=lambda message: events.publish("failed", told=message))
@@ -72,6 +73,7 @@ class Session:
             document.stem,
             model,
             events,
+            legal=legal,
             new_model=lambda: self._lists.forget(),
             trained=self._detect_errors,
             annotated=lambda: (treebank for _, treebank in document.batches()),

@@ -43,13 +43,19 @@ class LoadedModel:
 
     @classmethod
     def of(
-        cls, which: Which, name: str, parser: Parser, tag_accuracy: TagAccuracy | None = None
+        cls,
+        which: Which,
+        name: str,
+        parser: Parser,
+        tag_accuracy: TagAccuracy | None = None,
+        *,
+        legal: object | None = None,
     ) -> LoadedModel:
         """A model with a new assistant."""
         # Imported here: it loads numpy and all parsers, which the first page does not need without a model.
         from arcwise.annotation.assistant import Assistant
 
-        return cls(which, name, parser, Assistant(parser), tag_accuracy)
+        return cls(which, name, parser, Assistant(parser, legal=legal), tag_accuracy)
 
     def suggest(self, sentence: Sentence, *, gains: bool) -> SentenceSuggestions:
         """Suggestions, with confidences of tags where they are known."""
@@ -80,6 +86,7 @@ class SuggestionService:
         model: tuple[str, Parser] | None,
         events: Events,
         *,
+        legal: object | None = None,
         new_model: Callable[[], None] = lambda: None,
         trained: Callable[[], None] = lambda: None,
         annotated: Callable[[], Iterable[Treebank]] = tuple,
@@ -87,11 +94,13 @@ class SuggestionService:
     ) -> None:
         """
         model: name and parser of a model that is preferred over a trained one.
+        legal: rules for suggested trees (``ParseOptions.legal``).
         annotated: the sentences on which its tags are measured.
         verdicts: answers about suspicious annotations, by the keys of words.
         """
         self._annotated, self._measuring, self._measured = annotated, threading.Lock(), False
         self._events, self._new_model, self._trained = events, new_model, trained
+        self._legal = legal
         self._lock = threading.Lock()
         self._cache: OrderedDict[tuple[int, bytes, bool], Future[SentenceSuggestions]] = OrderedDict()
         self._generation = 0  # part of the cache key, so that a late result of an earlier model is never used
@@ -100,7 +109,7 @@ class SuggestionService:
         self._trainings = len(self._trainer.history)
         self._errors = ErrorDetection(verdicts=verdicts, on_change=self._detection_changed)
         if model is not None:
-            self._models["given"] = LoadedModel.of("given", *model)
+            self._models["given"] = LoadedModel.of("given", *model, legal=legal)
         trained_parser = self._trainer.model()
         if trained_parser is not None:
             self._models["trained"] = self._trained_model(trained_parser)
@@ -108,7 +117,7 @@ class SuggestionService:
         self.model = self._models.get("given") or self._models.get("trained")
 
     def _trained_model(self, parser: Parser) -> LoadedModel:
-        return LoadedModel.of("trained", "trained", parser, self._trainer.tag_accuracy())
+        return LoadedModel.of("trained", "trained", parser, self._trainer.tag_accuracy(), legal=self._legal)
 
     def _measure_tags(self) -> None:
         """Measure the tags of the given model on the annotated sentences, before its first suggestion."""

@@ -84,10 +84,16 @@ class ParseInput(JsonObject, extra="forbid"):
     pictures: Flag = Field(False, description="Add a picture (SVG) to each sentence.")
 
 
+RULES = ("ud", "learned")
+"""Values of the option ``legal`` in a request."""
+
+
 def _option_schema(option: Declared) -> dict[str, Any]:
     item: dict[str, Any] = {"type": _JSON_TYPES.get(option.base, "string")}
     if option.choices:
         item["enum"] = list(option.choices)
+    if option.name == "legal":
+        item["enum"] = list(RULES)
     if option.option is not None and option.option.low is not None:
         item["minimum"] = option.option.low
     if option.option is not None and option.option.high is not None:
@@ -101,6 +107,8 @@ def _option_field(option: Declared) -> tuple[Any, Any]:
     text = option.text
     if option.name == "confidence":
         text += " Default: true for a parser with distributions over trees, false for others."
+    if option.name == "legal":
+        text = text.replace("; or a TOML file", "")
     schema = {**_option_schema(option), "description": text}
     return Annotated[Any, WithJsonSchema(schema)], None
 
@@ -188,6 +196,9 @@ def _document_text(document: Any) -> str:
 
 def _options(request: ParseInput, model: ServedModel) -> ParseOptions:
     values = {name: getattr(request, name) for name in OPTIONS if name in request.model_fields_set}
+    # A client may not name files of the server.
+    if values.get("legal") not in (None, *RULES):
+        raise OptionError("legal", f"found {values['legal']!r}, expected one of {', '.join(RULES)}")
     # The confidences of a beam cost more than the parse, and are computed only if asked for.
     parser = model.parser if model.pipeline is None else model.pipeline.parser
     can = parser.capabilities

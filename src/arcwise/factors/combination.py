@@ -1,0 +1,92 @@
+"""``FactorCombination``: several factors as sibling scores and one automaton, which the kernel handles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise import native
+from arcwise.errors import InputError
+from arcwise.factors.head_automaton import HeadAutomaton
+from arcwise.factors.siblings import Siblings
+from arcwise.inference.arc_matrices import Floats
+from arcwise.trees import Tree
+
+Factor = HeadAutomaton | Siblings
+MAX_STATES = 4096
+"""States of all automata together: the product of those that they reach at the same time."""
+
+
+@dataclass(frozen=True)
+class FactorCombination:
+    """The sum of factors: sibling scores are added, automata run side by side."""
+
+    factors: tuple[Factor, ...]
+    siblings: Floats
+    """Sum of the sibling scores; (0, 0, 0) without any."""
+    automaton: HeadAutomaton
+    states: npt.NDArray[np.int64]
+    """For each state of ``automaton``, the states of the automata among ``factors``; (Q, automata)."""
+
+    @classmethod
+    def of(cls, factors: Sequence[Factor], words: int, labels: tuple[str, ...] | None) -> FactorCombination:
+        """Check the factors against a sentence and combine them."""
+        count = 1 if labels is None else len(labels)
+        siblings = np.zeros((0, 0, 0))
+        automaton = HeadAutomaton(np.zeros((1, count), np.int32))
+        states = np.zeros((1, 0), np.int64)
+        for factor in factors:
+            if isinstance(factor, Siblings):
+                factor.check(words)
+                siblings = factor.scores + siblings if siblings.size else factor.scores
+            else:
+                factor.check(count)
+                automaton, pairs = automaton.beside(factor)
+                if len(pairs) > MAX_STATES:
+                    message = f"the automata have {len(pairs)} states together"
+                    raise InputError(f"factors: {message}, expected at most {MAX_STATES}")
+                states = np.column_stack([states[pairs[:, 0]], pairs[:, 1]])
+        return cls(tuple(factors), siblings, automaton, states)
+
+    def kernel(self) -> native.HeadFactors:
+        """Return the native factors."""
+        automaton = self.automaton
+        return native.HeadFactors(
+            self.siblings,
+            automaton.next_states,
+            automaton.weights,
+            automaton.ends,
+            automaton.final_weights,
+            automaton.start,
+        )
+
+    @property
+    def part_scores(self) -> Floats:
+        """The scores of all parts, as the kernel counts them."""
+        automaton = self.automaton
+        parts = (self.siblings, automaton.weights, automaton.ends, automaton.final_weights)
+        return np.concatenate([part.ravel() for part in parts])
+
+    def split(self, counts: Floats) -> tuple[Floats, ...]:
+        """Split the expected counts of all parts by factor, each shaped as ``part_scores`` of the factor."""
+        transitions = counts[self.siblings.size :][: self.automaton.weights.size].reshape(
+            self.automaton.weights.shape
+        )
+        result: list[Floats] = []
+        column = 0
+        for factor in self.factors:
+            if isinstance(factor, Siblings):
+                result.append(counts[: self.siblings.size].reshape(self.siblings.shape))
+                continue
+            expected = np.zeros(factor.weights.shape)
+            np.add.at(expected, self.states[:, column], transitions)
+            result.append(expected)
+            column += 1
+        return tuple(result)
+
+    def score(self, tree: Tree, labels: tuple[str, ...] | None) -> float:
+        """Return the sum of the factors' scores of a tree."""
+        return sum(factor.score(tree, labels) for factor in self.factors)
