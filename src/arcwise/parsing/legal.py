@@ -18,6 +18,7 @@ from arcwise.factors import LegalRules, LegalTrees, legal_trees, ud_rules
 from arcwise.inference import Scores
 from arcwise.parsing.constrained import ConstraintGroup, ParseConstraints
 from arcwise.parsing.parses import Codes, Note, Parses
+from arcwise.treebanks.files import path_kind
 
 Codes64 = npt.NDArray[np.int64]
 
@@ -27,10 +28,11 @@ NO_LEGAL_TREE = "no tree obeys the rules and its constraints; parsed without the
 
 def check_legal(value: object) -> None:
     """Raise ``InputError`` unless the value names rules or is a ``LegalRules``."""
-    if isinstance(value, str) and value not in (UD, LEARNED):
-        LegalRules.read(value)
-    elif not isinstance(value, str | LegalRules):
+    if isinstance(value, LegalRules) or value in (UD, LEARNED):
+        return
+    if not isinstance(value, str) or path_kind(value) != "file":
         raise InputError(f"found {value!r}, expected ud, learned, a TOML file or LegalRules")
+    LegalRules.read(value)
 
 
 def rules_of(value: Any, learned_by_parser: Callable[[], Mapping[str, Any] | None]) -> LegalRules:
