@@ -88,3 +88,22 @@ def test_what_is_learned_from_are_the_answers_and_nothing_else():
         (written,) = Treebank(session.answers.in_bytes(own.conllu_bytes))
         for m, (found, right) in enumerate(zip(written.heads[1:], own.heads[1:], strict=True), start=1):
             assert found == (right if m % 2 else -1)
+
+
+@pytest.mark.parametrize(("choose", "chosen"), [("random", 0), ("half", 5), ("entropy", 10)])
+def test_batches_mix_random_sentences_with_those_of_high_entropy(monkeypatch, choose, chosen):
+    config = GraphConfig(trainer="log-linear", epochs=1, arc_bits=12, row_bits=12)
+    counts = []
+
+    def first(parser, sentences, candidates, count):
+        counts.append(count)
+        return candidates[-count:]
+
+    for name, value in {"CONFIG": config, "BATCH": 10, "RANDOM": 30, "chosen": first}.items():
+        monkeypatch.setattr(annotation, name, value)
+    treebank = toy_treebank()[:50]
+    points = list(annotation.thinking_along(treebank, treebank, choose=choose, sure=0.4))
+    assert [point.sentences for point in points] == [20, 30, 40, 50]
+    assert counts == ([chosen] * 2 if chosen else [])
+    sure = list(annotation.thinking_along(treebank, treebank, choose=choose, sure=0.9))
+    assert sure[-1].answered > points[-1].answered
