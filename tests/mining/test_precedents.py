@@ -32,12 +32,15 @@ def test_kinds_revised_more_often_than_others_are_precedents() -> None:
     assert np.isnan(added[1])
 
 
-def test_precedents_of_another_language_do_not_apply() -> None:
+def test_precedents_of_another_language_or_of_the_same_treebank_do_not_apply() -> None:
     labels = ["mark"] * 20
-    same = PrecedentsOfWords.of([precedents()], LEMMAS, labels)
+    # Two new words: another treebank, not another release of the same one.
+    same = PrecedentsOfWords.of([precedents()], [*LEMMAS[:-2], "if", "as"], labels)
     assert (same.add_to(np.zeros(20)) > 0).tolist() == [True] * 4 + [False] * 16
     assert same.reasons(0) == ["maintainers of Other revised 4 of 4 “when” with mark, mostly to advmod"]
     assert same.reasons(10) == []
+    release = PrecedentsOfWords.of([precedents()], LEMMAS, labels)
+    assert release.add_to(np.zeros(20)).tolist() == [0] * 20
     other = PrecedentsOfWords.of([precedents()], ["when"] * 4 + ["dass"] * 16, labels)
     assert other.add_to(np.zeros(20)).tolist() == [0] * 20
     assert other.reasons(0) == []

@@ -23,6 +23,8 @@ _VOCABULARY = 100
 """Most frequent lemmas by which languages are told apart."""
 _SAME_LANGUAGE = 0.6
 """Overlap of frequent lemmas: 0.83 for two English treebanks, 0.42 for Danish and Swedish."""
+_SAME_TREEBANK = 0.92
+"""Overlap from which it is a release of the same treebank, where maintainers have kept what they left."""
 _FEWEST = 2
 """Revised words of a kind that make a precedent."""
 _PRIOR = 2.0
@@ -92,10 +94,11 @@ class Precedents:
         return {kind: float(np.log(value * (1 - base) / base)) for kind, value in odds.items()}
 
     def speaks_of(self, lemmas: Sequence[str]) -> bool:
-        """Whether these are the lemmas of a treebank of the same language."""
+        """Whether these are the lemmas of another treebank of the same language."""
         counts, total = Counter(lemmas), max(len(lemmas), 1)
         shared = sum(min(share, counts[lemma] / total) for lemma, share in self.vocabulary.items())
-        return shared >= _SAME_LANGUAGE * max(sum(self.vocabulary.values()), 1e-9)
+        overlap = shared / max(sum(self.vocabulary.values()), 1e-9)
+        return _SAME_LANGUAGE <= overlap < _SAME_TREEBANK
 
     def log_odds(self, kinds: Sequence[str]) -> Floats:
         """What each word's kind adds to the log-odds of an error; NaN where there is no precedent."""
@@ -132,7 +135,7 @@ class PrecedentsOfWords:
     """The precedents that apply to the words of a treebank."""
 
     precedents: Sequence[Precedents] = ()
-    """Those of treebanks of the same language."""
+    """Those of other treebanks of the same language."""
     kinds: Sequence[str] = ()
     """The kind of each word."""
 
