@@ -152,9 +152,9 @@ class PrecedentsOfWords:
         if not self.precedents:
             return log_odds
         values = np.stack([of_treebank.log_odds(self.kinds) for of_treebank in self.precedents])
-        known = np.isfinite(values)
-        total = np.where(known, values, 0.0).sum(axis=0)
-        return np.asarray(log_odds + total / np.maximum(known.sum(axis=0), 1))
+        is_known = np.isfinite(values)
+        total = np.where(is_known, values, 0.0).sum(axis=0)
+        return np.asarray(log_odds + total / np.maximum(is_known.sum(axis=0), 1))
 
     def propose(self, words: FlatWords, proposals: Proposals) -> Proposals:
         """The proposals, with the usual new label instead where there is one."""

@@ -97,8 +97,8 @@ def _resolved(source: str, name: str | None, sha256: str | None) -> tuple[str, s
         return address, name, _checked_hash(expected)
     if path_kind(source) == "file":
         return source, name or Path(source).name.removesuffix(SUFFIX), sha256 and _checked_hash(sha256)
-    known = known_models().get(source)
-    if known is None or not is_model_name(source):
+    model = known_models().get(source)
+    if model is None or not is_model_name(source):
         names = ", ".join(known_models()) or "none"
         raise ModelError(
             f"{source}: no such file or known model ({names}); "
@@ -106,7 +106,7 @@ def _resolved(source: str, name: str | None, sha256: str | None) -> tuple[str, s
         )
     for folder in clone_folders():
         if path_kind(folder / f"{source}{SUFFIX}") == "file":
-            expected = known.sha256 if sha256 is None else _checked_hash(sha256)
+            expected = model.sha256 if sha256 is None else _checked_hash(sha256)
             return str(folder / f"{source}{SUFFIX}"), name or source, expected
     if find_model(source) is not None:
         raise InputError(f"{source}: is installed already ({find_model(source)})")
@@ -128,8 +128,8 @@ def is_address(source: str) -> bool:
 def clone_folders() -> list[Path]:
     """Return where the folder ``models`` of a clone may be: of the package's own, or in this directory."""
     package = Path(__file__).parents[1]
-    own = [package.parents[1]] if package.parent.name == "src" else []
-    return [clone / "models" for clone in (*own, Path.cwd())]
+    repository = [package.parents[1]] if package.parent.name == "src" else []
+    return [clone / "models" for clone in (*repository, Path.cwd())]
 
 
 def _checked_hash(text: str) -> str:

@@ -38,16 +38,16 @@ def list_models() -> Iterator[ListedModel]:
         problem = f"hidden by another model named {model.name}" if model.name in names else ""
         names.add(model.name)
         yield _installed(model, problem)
-    for name, known in known_models().items():
+    for name, model in known_models().items():
         if name not in names:
             yield ListedModel(
                 name=name,
-                language=known.language,
-                treebank=known.treebank,
-                licence=known.licence,
-                bytes=known.bytes,
+                language=model.language,
+                treebank=model.treebank,
+                licence=model.licence,
+                bytes=model.bytes,
                 scored_on="test",
-                scores=known.scores,
+                scores=model.scores,
                 origin=None,
             )
 

@@ -7,6 +7,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from arcwise.deprecation import renamed_keyword
 from arcwise.distillation import Distillation
 from arcwise.engine import Engine, ThisProcess
@@ -23,7 +26,7 @@ from arcwise.parsing.parser import Capabilities, ParseOptions, SentenceConstrain
 from arcwise.parsing.parses import Analysis, KBestParses, Parses
 from arcwise.parsing.scored import Decoding, ScoredParser, Temperatures
 from arcwise.treebanks import Treebank, as_treebank
-from arcwise.treebanks.columns import fill_blanks, upos_confidence
+from arcwise.treebanks.columns import fill_blanks, string_column, upos_confidence
 from arcwise.treebanks.files import PathLike
 
 if TYPE_CHECKING:
@@ -219,15 +222,35 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         # Only lemma scripts read the forms; a view of a treebank is not free.
         read = self.model.look_alikes.view(treebank) if "lemma" in names else treebank
         columns: dict[str, Any] = {}
-        for name, values in self.model.tags.annotations(read, [codes for codes, _ in predictions]).items():
-            if name in self.model.writes:
-                kept = treebank.column(name) if name in options.kept else None
-                columns[name] = values if kept is None else fill_blanks(kept, values)
+        predicted = self.model.tags.annotations(read, [codes for codes, _ in predictions])
+        overruled = self._overruled(treebank, predicted.get("upos"), options)
+        for name, values in predicted.items():
+            if name not in self.model.writes:
+                continue
+            if name in options.kept:
+                columns[name] = fill_blanks(treebank.column(name), values)
+            elif overruled is not None:
+                inputs = np.where(overruled, np.array(treebank.column(name), object), "_")
+                columns[name] = fill_blanks(inputs.tolist(), values)
+            else:
+                columns[name] = values
         if options.confidence and "upos" in columns:
             probabilities = predictions[names.index("upos")][1]
             kept = treebank.column("upos") if "upos" in options.kept else None
             columns["misc_update"] = upos_confidence(probabilities, kept)
         return columns
+
+    def _overruled(
+        self, treebank: Treebank, upos: Any, options: ParseOptions
+    ) -> npt.NDArray[np.bool_] | None:
+        """Which words have a kept UPOS that the network does not predict; None if no UPOS is kept.
+
+        Their other tags, which depend on the UPOS, stay as the tagger predicted them given the kept one.
+        """
+        if upos is None or "upos" not in options.kept:
+            return None
+        kept = np.array(treebank.column("upos"), object)
+        return (kept != "_") & (kept != np.array(string_column(upos, "upos").words(), object))
 
     @property
     def capabilities(self) -> Capabilities:

@@ -130,10 +130,10 @@ class TagAveragedParser(ScoredParser):
     def info(self) -> Mapping[str, Any]:
         """That of the averaged parser, with this calibration and the number of further taggers."""
         at = self.temperatures
-        own = {"temperature": at.heads, "label_temperature": at.labels, "smoothing": at.smoothing}
+        temperatures = {"temperature": at.heads, "label_temperature": at.labels, "smoothing": at.smoothing}
         return {
             **self._averaged.parser.info,
-            **own,
+            **temperatures,
             **self.report,
             "further_taggers": len(self._averaged.taggers),
         }
