@@ -38,16 +38,16 @@ def list_models() -> Iterator[ListedModel]:
         problem = f"hidden by another model named {model.name}" if model.name in names else ""
         names.add(model.name)
         yield _installed(model, problem)
-    for name, model in known_models().items():
+    for name, entry in known_models().items():
         if name not in names:
             yield ListedModel(
                 name=name,
-                language=model.language,
-                treebank=model.treebank,
-                licence=model.licence,
-                bytes=model.bytes,
+                language=entry.language,
+                treebank=entry.treebank,
+                licence=entry.licence,
+                bytes=entry.bytes,
                 scored_on="test",
-                scores=model.scores,
+                scores=entry.scores,
                 origin=None,
             )
 
