@@ -89,11 +89,18 @@ def bless(
 ) -> list[Blessing]:
     """Compare samples of all old cells; add and return the blessings, or end with the differences."""
     blessings, problems = [], []
-    for group in old_groups(records):
-        drawn = sample(group, count, seed)
+    samples = [(group, sample(group, count, seed)) for group in old_groups(records)]
+    compared: set[str] = set()
+    for group, drawn in samples:
+        if not drawn:
+            # Other code of the same kind, before or after, stands for a group that only time limits ended.
+            drawn = next((cells for other, cells in samples if other.kind == group.kind and cells), [])
         if not drawn:
             problems.append(f"{group.kind}: no cell can be compared, since time limits end all of them")
         for cell in drawn:
+            if cell.key in compared:
+                continue
+            compared.add(cell.key)
             print(f"… {_title(cell)}", flush=True)
             again = computed_again(cell, computations)
             figures = {name: value for name, value in again.figures.items() if name in cell.figures}

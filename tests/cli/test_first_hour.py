@@ -72,7 +72,7 @@ def test_help_has_no_python_in_it(capsys: Output, name: str) -> None:
         ("evaluate", "GOLD SYSTEM [OPTIONS]"),
         ("stats", "FILE… [OPTIONS]"),
         ("verify", "CERTIFICATE CORPUS [OPTIONS]"),
-        ("help", "[COMMAND] [OPTIONS]"),
+        ("help", "[COMMAND…] [OPTIONS]"),
     ],
 )
 def test_usage_lines(capsys: Output, name: str, usage: str) -> None:

@@ -150,3 +150,19 @@ def test_differences_are_those_of_numbers_not_of_their_compression() -> None:
     assert differences({"right": packed(flags)}, {"right": packed(~flags)}) == ["right: not the same words"]
     assert differences({"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}]}) == ["a[1] b: 2, now 3"]
     assert differences({"a": 1}, {}) == ["a: 1, now None"]
+
+
+def test_cells_that_time_limits_ended_stand_with_others_of_their_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Code of the same kind, older or newer, gives the same figures: so does what lies between."""
+    monkeypatch.setattr(bless, "computed_again", lambda old, _: old)
+    records = CellFile(tmp_path / "cells.jsonl")
+    records.put(cell(1, 1.0, kind="induction", name="bounds-Max.0k-120s"))
+    with pytest.raises(SystemExit, match="no cell can be compared"):
+        bless.bless(records, {})
+    records.put(optimum := cell(2, 1.0, code="0ther", kind="induction", name="root-optimum"))
+    blessings = bless.bless(records, {})
+    assert sorted((b.before, b.sample, b.cells) for b in blessings) == sorted(
+        [(OLD, (optimum.key,), 1), ("0ther", (optimum.key,), 1)]
+    )

@@ -53,7 +53,8 @@ def test_an_internal_error_is_logged_with_the_id_of_its_request(
     assert (answer.status, answer.headers["x-request-id"]) == (500, "of-a-proxy")
     assert (refused.status, refused.headers["x-request-id"]) == (400, "of-a-proxy")
     assert plain.headers["x-request-id"]
-    (record,) = [r for r in caplog.records if r.name == "arcwise.serve"]
+    errors = [r for r in caplog.records if r.name == "arcwise.serve" and r.levelno >= logging.ERROR]
+    (record,) = errors  # on a busy machine, warnings of a slow event loop may stand beside it
     assert record.getMessage() == "internal error: POST /v1/parse"
     assert record.__dict__["fields"] == {"request": "of-a-proxy"}
     assert record.exc_info is not None

@@ -82,7 +82,8 @@ class Scores:
     def without_labels(self) -> Scores:
         """Return the unlabelled scores with the same distribution over heads: labels are summed out.
 
-        >>> Scores.dense([np.zeros((4, 2, 2))], labels=tuple("abcd")).without_labels().dense_arrays()[0][0, 1]
+        >>> scores = Scores.dense([np.zeros((4, 2, 2))], labels=tuple("abcd"))
+        >>> float(scores.without_labels().dense_arrays()[0][0, 1])
         1.386...
         """
         arrays = [
