@@ -211,8 +211,8 @@ def simulated_review(
 ) -> tuple[list[int], Floats]:
     """The words asked about, in order, and the final log-odds.
 
-    learn: fit the ranking to the answers. spread: ask about few words of each kind, as ``arcwise mine
-    --review`` does, else about the most suspicious. seed: ask at random instead.
+    learn: fit the ranking to the answers. spread: ask about few words of each kind, else about the most
+    suspicious, as ``arcwise mine --review`` does. seed: ask at random instead.
     """
     start = np.where(mined.measured, log_odds, -np.inf)
     adaptation = Adaptation(replace(mined.result, log_odds=start))
@@ -223,12 +223,7 @@ def simulated_review(
         return np.random.default_rng(seed).permutation(words)[:answers].tolist(), start
     current = start
     while len(asked) < answers:
-        if spread:
-            questions = adaptation.questions(current, judged, REFIT)
-        else:
-            order = np.argsort(-current, kind="stable")[: len(asked) + REFIT]
-            questions = [int(word) for word in order if int(word) not in judged][:REFIT]
-        for word in questions:
+        for word in adaptation.questions(current, judged, REFIT, spread=spread):
             judged[word] = bool(mined.revisions.revised[word])
             asked.append(word)
         if learn:

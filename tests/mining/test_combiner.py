@@ -144,16 +144,20 @@ def test_questions_are_spread_over_kinds_until_these_run_out() -> None:
     result = mine(bank, signals=["frames", "variation"])
     adaptation = Adaptation(result)
     lexical = list(zip(result.words.lemmas, result.words.labels, strict=True))
-    few = adaptation.questions(result.log_odds, (), 20)
+    few = adaptation.questions(result.log_odds, (), 20, spread=True)
     assert max(Counter(lexical[word] for word in few).values()) <= 2
     # Two answers about a kind are enough, whatever they are; skipped words do not come again.
-    later = adaptation.questions(result.log_odds, dict.fromkeys(few[:10], True), 20, skipped=few[10:])
+    later = adaptation.questions(
+        result.log_odds, dict.fromkeys(few[:10], True), 20, skipped=few[10:], spread=True
+    )
     assert not set(few) & set(later)
     asked = Counter(lexical[word] for word in few[:10])
     assert all(asked[lexical[word]] < 2 for word in later)
-    everything = adaptation.questions(result.log_odds, (), bank.word_count)
+    everything = adaptation.questions(result.log_odds, (), bank.word_count, spread=True)
     assert sorted(everything) == list(range(bank.word_count))
     assert everything[:20] == few
+    first = np.argsort(-result.log_odds, kind="stable").tolist()
+    assert adaptation.questions(result.log_odds, first[:3], 20, first[3:5]) == first[5:25]
     hidden = result.log_odds.copy()
     hidden[few] = -np.inf
     assert not set(few) & set(adaptation.questions(hidden, (), bank.word_count))

@@ -149,7 +149,7 @@ def _review(
     judged: dict[int, bool],
     acknowledged: set[int],
 ) -> None:
-    """Ask about suspicious words of many kinds that have no answer yet, until the reviewer quits."""
+    """Ask about the most suspicious words that have no answer yet, until the reviewer quits."""
     skipped: set[int] = set()
     log_odds, answered = adaptation.log_odds(judged), 0
     while True:
