@@ -1,10 +1,11 @@
 """Throughput of the models that ship with arcwise, from raw text to CoNLL-U.
 
-    python -m benchmarks.shipped_models [FILE …] [--repeat N]
+    python -m benchmarks.shipped_models [FILE …] [--repeat N] [--former MODEL]
 
-Without files, the raw text of English-EWT's dev data, three times over (needs ARCWISE_TREEBANKS). The models
-take turns in one run on one thread, model loading excluded; processor time, minimum of the rounds, so that
-other work on the machine counts as little as possible.
+``--former``: the file of an earlier ``en``, to compare with. Without files, the raw text of English-EWT's dev
+data, three times over (needs ARCWISE_TREEBANKS). The models take turns in one run on one thread, model
+loading excluded; processor time, minimum of the rounds, so that other work on the machine counts as little as
+possible.
 """
 
 from __future__ import annotations
@@ -46,9 +47,11 @@ def seconds(pipeline: Pipeline, text: bytes) -> dict[str, float]:
     return {step: times[i + 1] - times[i] for i, step in enumerate(STEPS)}
 
 
-def report(texts: dict[str, bytes], repeat: int) -> str:
+def report(texts: dict[str, bytes], repeat: int, former: str | None) -> str:
     """A table of steps and throughput for each text and model."""
     models = {name: load(name) for name in sorted(shipped_models())}
+    if former is not None:
+        models["en, former"] = load(former)
     rows = []
     for title, text in texts.items():
         words = sum(len(s) for piece in stream_text(models["en"].tokenizer, io.BytesIO(text)) for s in piece)
@@ -69,6 +72,7 @@ def main() -> None:
     parser.add_argument("files", nargs="*", type=Path, help="texts instead of English-EWT")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--about", default="", help="what the files are, for the report")
+    parser.add_argument("--former", help="file of an earlier en")
     options = parser.parse_args()
     texts = {path.name: path.read_bytes() for path in options.files}
     if not texts:
@@ -79,7 +83,7 @@ def main() -> None:
         texts["English-EWT dev"] = (COPIES * plain_text(dev).text).encode()
     body = (
         "Raw text to CoNLL-U on one thread, model loading excluded, models in turn; processor time, minimum "
-        f"of {options.repeat} rounds. {options.about}\n\n{report(texts, options.repeat)}"
+        f"of {options.repeat} rounds. {options.about}\n\n{report(texts, options.repeat, options.former)}"
     )
     print(body)
     write_section("shipped-models", "Speed of the shipped models", body, module="shipped_models")
