@@ -29,12 +29,12 @@ NATIVE = Path(__file__).parents[2] / "native"
 
 
 KERNELS_OF = {
-    "test_eisner": ["random.hpp", "minus_infinity.hpp", "lanes.hpp", "tall_integer.hpp", "wide_number.hpp", "derivative_number.hpp", "number_functions.hpp",
+    "test_eisner": ["interruption.hpp", "random.hpp", "minus_infinity.hpp", "lanes.hpp", "tall_integer.hpp", "wide_number.hpp", "derivative_number.hpp", "number_functions.hpp",
                     "score_range.hpp", "eisner.hpp", "eisner_chart.hpp", "eisner_sums.hpp", "eisner.cpp", "eisner_k_best.cpp"],
     "test_spanning_tree": ["random.hpp", "minus_infinity.hpp", "lanes.hpp", "spanning_tree.hpp", "spanning_tree.cpp"],
-    "test_matrix_tree": ["random.hpp", "minus_infinity.hpp", "lanes.hpp", "tall_integer.hpp", "wide_number.hpp", "derivative_number.hpp", "number_functions.hpp",
+    "test_matrix_tree": ["interruption.hpp", "random.hpp", "minus_infinity.hpp", "lanes.hpp", "tall_integer.hpp", "wide_number.hpp", "derivative_number.hpp", "number_functions.hpp",
                          "score_range.hpp", "matrix_tree.hpp", "matrix_product.hpp", "matrix_product.cpp", "tree_elimination.hpp", "matrix_tree.cpp", "wilson.hpp", "wilson.cpp"],
-    "test_padded_batch": ["random.hpp", "minus_infinity.hpp", "lanes.hpp", "parallel.hpp", "tall_integer.hpp", "wide_number.hpp", "derivative_number.hpp",
+    "test_padded_batch": ["interruption.hpp", "random.hpp", "minus_infinity.hpp", "lanes.hpp", "parallel.hpp", "tall_integer.hpp", "wide_number.hpp", "derivative_number.hpp",
                           "number_functions.hpp", "score_range.hpp", "eisner.hpp", "eisner_chart.hpp", "eisner_sums.hpp", "eisner.cpp", "eisner_k_best.cpp",
                           "spanning_tree.hpp", "spanning_tree.cpp", "matrix_tree.hpp", "matrix_product.hpp", "matrix_product.cpp", "tree_elimination.hpp",
                           "matrix_tree.cpp", "wilson.hpp", "wilson.cpp", "tree_inference.hpp", "marginal_derivatives.hpp", "marginal_derivatives.cpp",

@@ -28,6 +28,12 @@ def rows(*words: str, sent_id: str = "s1", text: str | None = None, extra: tuple
     return "\n".join(lines) + "\n\n"
 
 
+TELESCOPE = rows(
+    *("I/PRON/_/_", "saw/VERB/_/_", "the/DET/_/_", "man/NOUN/_/_", "with/ADP/_/_", "a/DET/_/_"),
+    *("telescope/NOUN/_/_", "in/ADP/_/_", "the/DET/_/_", "garden/NOUN/_/_", "./PUNCT/_/_"),
+    sent_id="telescope",
+)
+"""Ambiguous for every parser."""
 GARDEN = rows(
     "The/DET/_/_",
     "old/ADJ/_/_",

@@ -119,12 +119,14 @@ class Keyboard(Hands):
         raise AssertionError("the tree is out of reach")
 
     def word(self, row: str) -> None:
-        self.tree()
-        self.page.keyboard.press("Home")
-        for _ in range(150):
-            if self.tab.selected == row:
-                return
-            self.page.keyboard.press("ArrowRight")
+        for _ in range(3):  # an answer that arrives late may move the focus away
+            self.tab.settled()
+            self.tree()
+            self.page.keyboard.press("Home")
+            for _ in range(150):
+                if self.tab.selected == row:
+                    return
+                self.page.keyboard.press("ArrowRight")
         raise AssertionError(f"word {row} is out of reach")
 
     def head(self, row: str) -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from web.browser.driver import BIRDS, GARDEN, OpenPage, rows
+from web.browser.driver import BIRDS, GARDEN, TELESCOPE, OpenPage, rows
 
 HEBREW = rows("הילדה/NOUN/2/nsubj", "קוראת/VERB/0/root", "ספר/NOUN/_/_", sent_id="gan")
 CROSSING = rows(
@@ -329,9 +329,9 @@ def test_the_selected_word_is_never_cut_off_in_a_small_window(
 
 
 def test_alternatives_are_beside_the_tree_on_a_phone(open_page: OpenPage) -> None:
-    tab = open_page(GARDEN, model=True)
+    tab = open_page(TELESCOPE, model=True)
     tab.page.set_viewport_size({"width": 390, "height": 844})
-    tab.select("6")
+    tab.select("10")
     tab.page.wait_for_function(f"() => ({SEEN})('.word.selected').every(Boolean)")
     seen = tab.page.evaluate(f"() => ({SEEN})('#word .choice')")
     assert len(seen) > 2
