@@ -102,7 +102,7 @@ def test_the_panel_lists_all_suggestions_of_a_word_and_accepts_one_or_all(open_p
     tags = tab.process.sentence(0)["thoughts"]["words"]["2"]["tags"]
     assert set(tags) == set(TAGS)
     for column, value in tags.items():
-        assert value in tab.page.locator(f"#word .suggested[data-field={column}]").inner_text()
+        tab.page.locator(f"#word .suggested[data-field={column}]", has_text=value).wait_for()
     tab.page.locator("#word .suggested[data-field=lemma]").click()
     tab.page.wait_for_function("() => own.state.row('2').lemma !== '_'")
     tab.settled()
