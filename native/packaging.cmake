@@ -1,0 +1,55 @@
+# What is specific to installing arcwise: which variants to compile, Python's stable ABI, compile time.
+# pyproject.toml has CMake include this file right after project(). It is apart from CMakeLists.txt because the flags
+# in that file take part in the hash of every recorded figure (measuring/sources.py), and nothing here changes a sum.
+
+# A clone (editable install) runs on the machine that compiles it and gets the one variant that suits this machine.
+# Wheels have all variants.
+if(SKBUILD_STATE STREQUAL "editable" AND NOT DEFINED ARCWISE_VARIANTS AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  include(CheckCSourceRuns)
+  # The same question as in native/bindings/cpu.c, which native.py asks before it loads the variant.
+  check_c_source_runs("int main(void) {
+    __builtin_cpu_init();
+    return !(__builtin_cpu_supports(\"avx2\") && __builtin_cpu_supports(\"fma\") &&
+             __builtin_cpu_supports(\"bmi\") && __builtin_cpu_supports(\"bmi2\")); }" ARCWISE_RUNS_V3)
+  if(ARCWISE_RUNS_V3)
+    set(ARCWISE_VARIANTS "v3" CACHE STRING "native modules to build")
+  else()
+    set(ARCWISE_VARIANTS "baseline" CACHE STRING "native modules to build")
+  endif()
+endif()
+
+function(arcwise_use_stable_abi)
+  # nanobind's definitions are public: the bindings and the modules that link it see the limited API as well.
+  target_compile_definitions(nanobind-static PUBLIC Py_LIMITED_API=0x030C0000)
+  target_compile_definitions(_cpu PRIVATE Py_LIMITED_API=0x030C0000)
+  nanobind_extension_abi3(_cpu)
+  foreach(variant ${ARCWISE_VARIANTS})
+    nanobind_extension_abi3(_native_${variant})
+  endforeach()
+endfunction()
+
+# ccache does not cache precompiled headers with its default settings, so they are used only without a launcher.
+function(arcwise_precompile_headers)
+  target_precompile_headers(bindings PRIVATE <nanobind/nanobind.h> <nanobind/ndarray.h> <nanobind/stl/optional.h>
+    <nanobind/stl/string.h> <nanobind/stl/tuple.h> <nanobind/stl/vector.h> <algorithm>)
+  foreach(variant ${ARCWISE_VARIANTS})
+    target_precompile_headers(kernels_${variant} PRIVATE <algorithm> <array> <cmath> <cstdint> <functional> <limits>
+      <memory> <optional> <span> <string> <string_view> <unordered_map> <vector>)
+  endforeach()
+  # Their instruction sets differ from the header's.
+  set_source_files_properties(native/kernels/neural/network_loops_avx2.cpp native/kernels/neural/network_loops_avx512.cpp
+    PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
+function(arcwise_package)
+  # Inline functions of the kernels' headers are compiled with the bindings too: the same sums there on machines whose
+  # baseline has fused multiply-add (aarch64).
+  target_compile_options(bindings PRIVATE -ffp-contract=off)
+  if(SKBUILD_SABI_VERSION)  # wheel.py-api, from Python 3.12 on
+    arcwise_use_stable_abi()
+  endif()
+  if(SKBUILD_STATE STREQUAL "editable" AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    arcwise_precompile_headers()
+  endif()
+endfunction()
+cmake_language(DEFER CALL arcwise_package)
