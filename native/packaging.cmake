@@ -48,6 +48,10 @@ function(arcwise_package)
   if(SKBUILD_SABI_VERSION)  # wheel.py-api, from Python 3.12 on
     arcwise_use_stable_abi()
   endif()
+  if(ARCWISE_STUB)  # cross compilation: no Python here can import the module to describe its types
+    set_target_properties(native_stub PROPERTIES EXCLUDE_FROM_ALL TRUE)
+    configure_file(${ARCWISE_STUB} ${CMAKE_CURRENT_BINARY_DIR}/native_stub.pyi COPYONLY)
+  endif()
   if(SKBUILD_STATE STREQUAL "editable" AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     arcwise_precompile_headers()
   endif()

