@@ -70,7 +70,7 @@ def attack(service: Process, body: bytes, path: str = "/v1/parse", kind: str = "
 
 
 def attack_editor(editor: Editor, ask: Callable[[], Answer]) -> Answer:
-    """Send one request to ``arcwise annotate``, and check that it answers others meanwhile, and its memory."""
+    """Send one request to ``arcwise annotate``, and check its answers to others, and its memory."""
     answers: list[Answer] = []
     thread = threading.Thread(target=lambda: answers.append(ask()))
     thread.start()
