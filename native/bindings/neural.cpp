@@ -6,6 +6,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
 #include <optional>
 
 #include "bindings/arrays.hpp"
@@ -38,8 +39,9 @@ Instructions instructions_of(const std::optional<std::string>& name) {
 
 using NamedArrays = nb::typed<nb::dict, nb::str, nb::object>;
 
-// `kept` keeps the arrays alive, copies of those included that were not contiguous.
-GivenArrays given_arrays(const nb::dict& arrays, std::vector<AnyArray>& kept) {
+// `kept` keeps the arrays alive, copies of those included that were not contiguous; `tables` those that the
+// network goes on to use.
+GivenArrays given_arrays(const nb::dict& arrays, std::vector<AnyArray>& kept, std::vector<AnyArray>& tables) {
   GivenArrays given;
   for (const auto& [key, value] : arrays) {
     const auto name = nb::cast<std::string>(key);
@@ -53,7 +55,8 @@ GivenArrays given_arrays(const nb::dict& arrays, std::vector<AnyArray>& kept) {
     else
       throw nb::value_error(("array '" + name + "': expected an array of float32 or int8").c_str());
     for (size_t side = 0; side < array.ndim(); ++side) one.shape.push_back(array.shape(side));
-    kept.push_back(array);
+    const bool stays = name.starts_with("table.") && (one.bytes || name.ends_with(".scale"));
+    (stays ? tables : kept).push_back(array);
   }
   return given;
 }
@@ -70,14 +73,18 @@ void make_network(NeuralNetwork* self, const std::vector<std::string>& atoms,
                    tags,
                    root_label,
                    NetworkPrecision::float32,
-                   instructions_of(instructions)};
+                   instructions_of(instructions),
+                   {}};
   for (const Vocabulary* vocabulary : vocabularies) plan.vocabularies.push_back(*vocabulary);
   if (precision == "int8")
     plan.precision = NetworkPrecision::int8;
   else if (precision != "float32")
     throw nb::value_error(("precision: found '" + precision + "', expected float32 or int8").c_str());
   std::vector<AnyArray> kept;
-  new (self) NeuralNetwork(plan, given_arrays(arrays, kept));
+  const auto tables = std::make_shared<std::vector<AnyArray>>();
+  const GivenArrays given = given_arrays(arrays, kept, *tables);
+  plan.tables_owner = tables;
+  new (self) NeuralNetwork(plan, given);
 }
 
 // One row after the other, whatever the shape before the last side.

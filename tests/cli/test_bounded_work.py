@@ -51,6 +51,7 @@ def long_fields() -> Iterator[tuple[str, str]]:
     yield "features", row(feats="|".join(f"f{i}=x" for i in range(16_000)))
     yield "heads", row(deps="|".join(f"{i}:X" for i in range(100_000)))
     yield "relations", row(deps="|".join(f"0:{'ab'[i % 2]}" for i in range(100_000)))
+    yield "many features", row(feats="|".join(f"f{i}=x" for i in range(200_000)))
     yield "attributes", row(misc="|".join(f" a{i}=1" for i in range(100_000)))
 
 

@@ -144,6 +144,18 @@ def test_show_as_a_page(tmp_path: Path) -> None:
     assert target.read_text().count("<svg") == 6
 
 
+def test_alternatives_of_words_that_are_not_there_are_not_shown(tmp_path: Path, capsys: Output) -> None:
+    """``show`` ended with a traceback."""
+    file = tmp_path / "a.conllu"
+    file.write_text("1\ta\t_\t_\t_\t_\t0\troot\t_\tAlternatives=9999:x:2,0:root:0.9\n\n")
+    for options in ([], ["--svg", "tree.svg"], ["--html", "trees.html"], ["--tikz", "trees.tex"]):
+        target = [str(tmp_path / option) if "." in option else option for option in options]
+        assert run(["show", str(file), *target]) == 0, options
+        printed = capsys.readouterr()
+        assert printed.err == ""
+        assert "9999" not in printed.out + "".join(Path(name).read_text() for name in target[1:])
+
+
 def test_nothing_is_left_half_written(tmp_path: Path, capsys: Output) -> None:
     broken = tmp_path / "broken.conllu"
     broken.write_text(Path(SAMPLE).read_text() + "1\tx\n\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 from typing import Any
 
 import numpy as np
@@ -78,3 +80,40 @@ def test_the_plan_is_checked() -> None:
     assert "baseline" in native.neural_instructions()
     for name in {"avx2", "avx512"} - set(native.neural_instructions()):
         refused(f"instructions: this machine has no {name}", instructions=name)
+
+
+def test_tables_outlive_the_arrays_they_were_made_from() -> None:
+    """8-bit tables are not copied: the network keeps their memory, whatever happens to the dictionary."""
+    treebank = small_treebank()
+    where = treebank.layout, treebank.data
+
+    def arrays() -> dict[str, Any]:
+        made: dict[str, Any] = dict(ARRAYS)
+        for name in [name for name in ARRAYS if is_matrix(name)]:
+            made[name], made[f"{name}.scale"] = native.quantised(ARRAYS[name])
+        return made
+
+    for lay_out in (np.ascontiguousarray, np.asfortranarray):
+        given = {name: lay_out(array) for name, array in arrays().items()}
+        references = [sys.getrefcount(given[f"table.0{end}"]) for end in ("", ".scale")]
+        network = native.NeuralNetwork(**(ARGUMENTS | {"arrays": given, "precision": "int8"}))
+        if lay_out is np.ascontiguousarray:
+            assert [sys.getrefcount(given[f"table.0{end}"]) for end in ("", ".scale")] > references
+        before = np.array(network.labels(*where))
+        sizes = [array.nbytes for array in given.values()]
+        del given
+        gc.collect()
+        written_over = [np.full(size, 77, np.uint8) for size in sizes for _ in range(4)]
+        np.testing.assert_array_equal(network.labels(*where), before)
+        del written_over, network
+
+
+def test_float_tables_are_copied() -> None:
+    """Training goes on to change them."""
+    treebank = small_treebank()
+    given = {name: array.copy() for name, array in ARRAYS.items()}
+    network = native.NeuralNetwork(**(ARGUMENTS | {"arrays": given}))
+    before = np.array(network.labels(treebank.layout, treebank.data))
+    for array in given.values():
+        array.fill(0)
+    np.testing.assert_array_equal(network.labels(treebank.layout, treebank.data), before)

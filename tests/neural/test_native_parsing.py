@@ -190,3 +190,23 @@ def test_arrays_of_another_length_are_refused() -> None:
         network.parse(*where, settings=settings(), asked_labels=short, threads=1)
     with pytest.raises(ValueError, match="at least 1"):
         network.k_best(*where, settings=settings(), k=0, threads=1)
+
+
+@Precisions
+@pytest.mark.parametrize("threads", [1, 3])
+def test_tags_of_many_sentences_are_those_of_each_alone(treebank, precision: str, threads: int) -> None:
+    """To the bit, for more words than are tagged at once, with long and one-word sentences among them."""
+    shape = {"labels": 3, "tags": (5, 40)}
+    random = random_network(ATOMS, treebank, seed=4, units=24, arc_size=20, label_size=12, scale=2.0, **shape)
+    network = native.NeuralNetwork(**random, precision=precision)
+    long = conllu([" ".join(f"word{i}/NOUN/0/dep" for i in range(n)) for n in (300, 255, 256, 1, 20)])
+    many = Treebank.from_string(long + treebank.data.decode() * 20)
+    together = network.tags(many.layout, many.data, threads=threads)
+    _, parsed = network.parse_and_tag(many.layout, many.data, settings=settings(), threads=threads)
+    sentences = [many[s : s + 1] for s in range(len(many))]
+    alone = [network.tags(one.layout, one.data, threads=1) for one in sentences]
+    for t in range(2):
+        for part in range(2):
+            expected = np.concatenate([tags[t][part] for tags in alone])
+            np.testing.assert_array_equal(together[t][part], expected)
+            np.testing.assert_array_equal(parsed[t][part], expected)

@@ -1,15 +1,19 @@
-"""An attack on a service that runs as a process: requests that must neither stop it nor take its memory."""
+"""Attacks on servers that run as processes: requests that must neither stop them nor take their memory."""
 
 from __future__ import annotations
 
 import re
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from web.asgi_client import Answer
 from web.serving import Process, ask_on
+
+if TYPE_CHECKING:
+    from web.served import Process as Editor
 
 MAX_PAUSE, MAX_MEGABYTES = 1.0, 500
 
@@ -62,6 +66,23 @@ def attack(service: Process, body: bytes, path: str = "/v1/parse", kind: str = "
     assert service.workers() == workers, "a worker died"
     assert watch.longest_pause < MAX_PAUSE
     assert watch.megabytes() < MAX_MEGABYTES
+    return answer
+
+
+def attack_editor(editor: Editor, ask: Callable[[], Answer]) -> Answer:
+    """Send one request to ``arcwise annotate``, and check its answers to others, and its memory."""
+    answers: list[Answer] = []
+    thread = threading.Thread(target=lambda: answers.append(ask()))
+    thread.start()
+    longest, is_over = 0.0, False
+    while not is_over:  # once more after the end
+        is_over = not thread.is_alive()
+        began = time.monotonic()
+        assert editor.get("/api/document").status == 200
+        longest = max(longest, time.monotonic() - began)
+    assert longest < MAX_PAUSE
+    assert peak_megabytes(editor.process.pid) < MAX_MEGABYTES
+    (answer,) = answers
     return answer
 
 

@@ -167,3 +167,42 @@ def test_constraints_of_a_long_sentence_are_refused(service: Process) -> None:
 def test_a_million_words(service: Process) -> None:
     answer = attack(service, b'{"words":[' + b'["a"],' * 650_000 + b'["a"]]}')
     assert answer.status == 413
+
+
+def conllu(*rows: tuple[object, ...]) -> str:
+    """One sentence; rows as ID, form, head, MISC."""
+    return "".join(f"{i}\t{f}\t_\tX\t_\t_\t{h}\tdep\t_\t{m}\n" for i, f, h, m in rows) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("values", "status"),
+    [
+        ({"conllu": conllu(("1-2", "del", "x", "_"), (1, "de", 0, "_"), (2, "el", 1, "_"))}, 400),
+        ({"words": [["a", "b"]], "constraints": [{"labels": {"99": "root"}}]}, 400),
+        ({"words": [["a", "b"]], "constraints": [{"required": [[0, 99]]}]}, 400),
+        ({"words": [["a", "b"]], "constraints": [{"required": [[-1, 1]]}]}, 400),
+        ({"words": [["\ud800", "b"]]}, 200),
+        ({"text": "a \udfff b"}, 200),
+        ({"conllu": conllu((1, "a", 0, "Alternatives=9999:x:2")), "pictures": True}, 200),
+    ],
+    ids=["row", "label", "arc", "negative arc", "word", "text", "alternatives"],
+)
+def test_no_request_is_an_internal_error(service: Process, values: dict[str, object], status: int) -> None:
+    answer = attack(service, json.dumps(values).encode())
+    assert answer.status == status, answer.text
+    assert 'status="500"' not in service.get("/metrics").text
+
+
+def test_k_best_trees_stop_when_the_client_leaves(service: Process) -> None:
+    """The client reads the first part of a long response and leaves."""
+    body = json.dumps({"text": SENTENCE * 100, "k_best": 50}).encode()
+    head = (
+        "POST /v1/parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    with contextlib.closing(socket.create_connection(service.socket_place)) as connection:
+        connection.settimeout(60)
+        connection.sendall(head.encode() + body)
+        assert connection.recv(1000).startswith(b"HTTP/1.1 200")
+    until(lambda: "arcwise_open_requests 1" in service.get("/metrics").text)
+    assert attack(service, json.dumps({"text": SENTENCE}).encode()).status == 200

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import socket
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from arcwise.models.registry import shipped_models
 from arcwise.web.serve_access import RequestGate, read_api_keys
 from arcwise.web.serve_batches import Batcher
 from arcwise.web.serve_limits import Limits, RequestRefused
+from arcwise.web.serve_log import LogLevel, access_logger, configure_log, logger
 from arcwise.web.serve_metrics import ServiceMetrics
 from arcwise.web.serve_models import Models, ServedModel
 from web.serving import ALL, Process, english, serving, serving_here
@@ -157,7 +159,64 @@ def test_the_rate_is_limited_by_client(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [asked("a") for _ in range(2)] == [True, False]
 
 
+def test_by_default_there_are_no_keys_and_no_rate_limit() -> None:
+    gate = RequestGate()
+    for _ in range(1000):
+        gate.check({"path": "/process", "method": "POST", "client": ("a", 1), "headers": []})
+
+
+def test_only_messages_of_the_chosen_level_are_logged(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("handlers", "propagate", "level"):  # put back at the end of the test
+        monkeypatch.setattr(logger, name, getattr(logger, name))
+        monkeypatch.setattr(access_logger, name, getattr(access_logger, name))
+    levels: list[tuple[LogLevel, list[str]]] = [
+        ("error", ["c"]),
+        ("warning", ["b", "c"]),
+        ("info", ["a", "b", "c"]),
+    ]
+    for access in (False, True):
+        for level, expected in levels:
+            configure_log(level, "text", access=access)
+            logger.info("a")
+            logger.warning("b")
+            logger.error("c")
+            access_logger.info("GET /")
+            lines = capsys.readouterr().err.splitlines()
+            assert lines == [f"arcwise: {message}" for message in [*expected, *["GET /"] * access]]
+
+
+def test_httptools_is_required(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without it uvicorn would take h11, which answers a request hidden behind two lengths."""
+    monkeypatch.setitem(sys.modules, "httptools", None)
+    assert run(["serve", "--port", "0"]) == 2
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1
+    assert "this needs httptools" in message
+    assert "'arcwise[web]'" in message
+
+
 # ---- as a process
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_keys_and_a_rate_from_the_command_line(tmp_path: Path) -> None:
+    keys = tmp_path / "keys"
+    keys.write_text("first\nsecond\n")
+    options = ["--api-keys", str(keys), "--rate", "0.01", "--burst", "2"]
+    with serving("--workers", "1", *options) as service:
+        body, kind = b'{"text": "a"}', {"Content-Type": "application/json"}
+
+        def status(**headers: str) -> int:
+            named = {name.replace("_", "-"): value for name, value in headers.items()}
+            return service.ask("POST", "/v1/parse", headers={**kind, **named}, body=body).status
+
+        assert status() == 401
+        assert [status(X_API_Key="first") for _ in range(3)] == [200, 200, 429]
+        assert status(Authorization="Bearer second") == 200
+        assert service.get("/healthz").status == 200
 
 
 @pytest.mark.process

@@ -91,9 +91,9 @@ void InputLayer::make_rows(const Part& part, const int32_t* rows, size_t count, 
     float* to = vectors.data();
     for (size_t value = first; value < last; ++value)
       for (size_t t = 0; t < part.tables.size(); ++t) {
-        const GivenMatrix& table = tables_[part.tables[t]].vectors;
+        const EmbeddingTable& table = tables_[part.tables[t]];
         const int row = rows[value * part.tables.size() + t];
-        for (int column = 0; column < table.columns; ++column) *to++ = table.at(row, column);
+        for (int column = 0; column < table.vectors.columns; ++column) *to++ = table.at(row, column);
       }
     part.product.multiply(*loops_, {vectors.data(), inputs, nullptr, static_cast<int>(last - first)}, 1.0f,
                           out + first * width_, width_);

@@ -16,8 +16,15 @@ struct EmbeddingTable {
 
   AtomSpec atom;
   Vocabulary vocabulary;
-  GivenMatrix vectors;
+  GivenMatrix vectors;  // without numbers if they are in 8 bits elsewhere
+  // The largest part of a network: 8-bit tables stay where whoever made the network has them.
+  const int8_t* bytes = nullptr;
+  const float* scales = nullptr;
 
+  float at(int row, int column) const {
+    if (!bytes) return vectors.at(row, column);
+    return scales[row] * static_cast<float>(bytes[static_cast<size_t>(row) * vectors.columns + column]);
+  }
   int row_of(uint64_t value) const {
     if (value == ABSENT) return NOTHING;
     const int64_t rank = vocabulary.rank(value);

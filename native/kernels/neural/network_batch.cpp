@@ -141,12 +141,13 @@ void NetworkBatch::states(std::vector<float>& out) const {
     }
 }
 
-void NetworkBatch::classify(int t) {
+void NetworkBatch::classify(int t, int first, int count) {
   const PackedMatrix& matrix = network_->tags()[t];
+  classified_ = first;
   class_width_ = round_up(matrix.columns(), 16);
-  at_least(classes_, rows_ * class_width_);
-  matrix.multiply(network_->loops(), inputs_of(*last_, 0, nullptr, rows_), 1.0f, classes_.data(),
-                  class_width_);
+  at_least(classes_, count * class_width_);
+  matrix.multiply(network_->loops(), inputs_of(*last_, first * state_stride_, nullptr, count), 1.0f,
+                  classes_.data(), class_width_);
 }
 
 void NetworkBatch::project() {

@@ -27,9 +27,10 @@ class NetworkBatch {
 
   // Outputs of the last layer, 2H numbers for each row.
   void states(std::vector<float>& out) const;
-  // Of tag output t: for word m of sentence s the numbers of its classes, from here on; made by classify(t).
-  void classify(int t);
-  const float* classes(int row) const { return &classes_[row * class_width_]; }
+  // Of tag output t: classify(t, first, count) makes the numbers of the classes of some rows, and classes(row)
+  // is where those of one of them begin. Few rows at a time: outputs with many classes would take megabytes.
+  void classify(int t, int first, int count);
+  const float* classes(int row) const { return &classes_[(row - classified_) * class_width_]; }
 
   // Perceptrons of all rows, and U d + u.
   void project();
@@ -66,6 +67,7 @@ class NetworkBatch {
   Outputs* last_ = nullptr;
   Aligned<float> cells_, gates_;
 
+  int classified_ = 0;  // the first row that classes_ has
   size_t class_width_ = 0, arc_width_ = 0, arc_stride_ = 0, label_stride_ = 0, product_stride_ = 0;
   Aligned<float> classes_, spaces_, arc_dependents_, turned_, arcs_;
   static constexpr int LABEL_WORDS = 48;            // as many are made ready together

@@ -53,6 +53,22 @@ class NeuralNetwork::Reader {
     return precision_ == NetworkPrecision::int8 ? result : result.in_floats();
   }
 
+  // A table of vectors: in 8 bits, it stays in the memory of the array.
+  void table(const std::string& name, const std::vector<size_t>& shape, EmbeddingTable& out) {
+    const GivenArray& array = found(name, shape);
+    if (!array.bytes || precision_ != NetworkPrecision::int8) {
+      out.vectors = matrix(name, shape);
+      return;
+    }
+    const GivenArray& scales = found(name + ".scale", {array.shape[0]});
+    if (!scales.numbers) refuse(name + ".scale", "found 8-bit numbers, expected float32");
+    check_finite(name + ".scale", scales);
+    out.vectors.rows = static_cast<int>(array.shape[0]);
+    out.vectors.columns = static_cast<int>(array.shape[1]);
+    out.bytes = array.bytes;
+    out.scales = scales.numbers;
+  }
+
   // Nothing may be left over.
   void finish() const {
     for (const auto& [name, array] : arrays_)
@@ -72,13 +88,16 @@ class NeuralNetwork::Reader {
     return array;
   }
 
-  static std::vector<float> checked(const std::string& name, const GivenArray& array) {
+  static size_t check_finite(const std::string& name, const GivenArray& array) {
     size_t size = 1;
     for (size_t side : array.shape) size *= side;
-    std::vector<float> values(array.numbers, array.numbers + size);
-    for (float value : values)
-      if (!std::isfinite(value)) refuse(name, "found nan or inf, expected finite numbers");
-    return values;
+    for (size_t i = 0; i < size; ++i)
+      if (!std::isfinite(array.numbers[i])) refuse(name, "found nan or inf, expected finite numbers");
+    return size;
+  }
+
+  static std::vector<float> checked(const std::string& name, const GivenArray& array) {
+    return {array.numbers, array.numbers + check_finite(name, array)};
   }
 
   const GivenArrays& arrays_;
@@ -87,7 +106,10 @@ class NeuralNetwork::Reader {
 };
 
 NeuralNetwork::NeuralNetwork(const NetworkPlan& plan, const GivenArrays& arrays)
-    : loops_(&network_loops(plan.instructions)), precision_(plan.precision), root_label_(plan.root_label) {
+    : loops_(&network_loops(plan.instructions)),
+      precision_(plan.precision),
+      tables_owner_(plan.tables_owner),
+      root_label_(plan.root_label) {
   if (plan.atoms.empty()) throw std::invalid_argument("atoms: expected at least one");
   if (plan.vocabularies.size() != plan.atoms.size())
     throw std::invalid_argument("vocabularies: expected one for each atom");
@@ -132,7 +154,7 @@ void NeuralNetwork::read_input(Reader& reader, const NetworkPlan& plan) {
     table.atom = atom_spec(plan.atoms[i]);
     table.vocabulary = plan.vocabularies[i];
     const size_t rows = EmbeddingTable::FIRST_VALUE + table.vocabulary.hashes().size();
-    table.vectors = reader.matrix("table." + std::to_string(i), {rows, ANY});
+    reader.table("table." + std::to_string(i), {rows, ANY}, table);
     inputs += static_cast<size_t>(table.vectors.columns);
   }
   units_ = static_cast<int>(reader.matrix("layer.0.forward.recurrent", {ANY, ANY}).columns);

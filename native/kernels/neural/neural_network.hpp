@@ -23,6 +23,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,8 @@ struct NetworkPlan {
       -1;  // the label of all arcs from the root and of no others; -1: every arc may have every label
   NetworkPrecision precision = NetworkPrecision::float32;
   Instructions instructions = widest_instructions();
+  // Keeps the memory of 8-bit tables, which the network does not copy; without it, they must outlive the network.
+  std::shared_ptr<const void> tables_owner;
 };
 
 // An array that somebody else owns: one of the two kinds of numbers.
@@ -97,6 +100,7 @@ class NeuralNetwork {
 
   const NetworkLoops* loops_;
   NetworkPrecision precision_;
+  std::shared_ptr<const void> tables_owner_;
   InputLayer input_;
   std::vector<Layer> layers_;
   int units_ = 0;

@@ -11,7 +11,9 @@
 namespace arcwise {
 namespace {
 
-constexpr size_t WORDS_AT_ONCE = 16384, SENTENCES_AT_ONCE = 48, ROWS_AT_ONCE = 4096;
+// More at once would take more memory, fewer more time: the rows of a batch share the reads of a matrix.
+constexpr size_t WORDS_AT_ONCE = 16384, SENTENCES_AT_ONCE = 48, ROWS_AT_ONCE = 2048;
+constexpr int ROWS_TAGGED_AT_ONCE = 256;
 
 int length_of(const TreebankLayout& layout, size_t sentence) {
   return static_cast<int>(layout.sentence_words[sentence + 1] - layout.sentence_words[sentence]);
@@ -91,18 +93,23 @@ std::vector<TagResult> no_tags(const NeuralNetwork& network, size_t words) {
 
 void keep_tags(const NeuralNetwork& network, const NeuralText& text, NetworkBatch& encoded,
                const std::vector<BatchSentence>& batch, std::vector<TagResult>& out) {
-  for (size_t t = 0; t < out.size(); ++t) {
-    const int classes = network.tags()[t].columns();
-    encoded.classify(static_cast<int>(t));
-    for (size_t place = 0; place < batch.size(); ++place)
-      for (int m = 1; m <= batch[place].n; ++m) {
-        const float* scores = encoded.classes(encoded.first_row(static_cast<int>(place)) + m);
-        const float* best = std::max_element(scores, scores + classes);
-        const size_t word = text.layout.sentence_words[batch[place].sentence] + size_t(m) - 1;
-        out[t].codes[word] = static_cast<int32_t>(best - scores);
-        out[t].probabilities[word] =
-            std::min(std::exp(*best - network.loops().log_sum(scores, classes, 1.0f)), 1.0f);
-      }
+  for (size_t first = 0, last = 0; first < batch.size(); first = last) {
+    int rows = 0;  // of whole sentences, at least one
+    for (; last < batch.size() && (last == first || rows + batch[last].n < ROWS_TAGGED_AT_ONCE); ++last)
+      rows += batch[last].n + 1;
+    for (size_t t = 0; t < out.size(); ++t) {
+      const int classes = network.tags()[t].columns();
+      encoded.classify(static_cast<int>(t), encoded.first_row(static_cast<int>(first)), rows);
+      for (size_t place = first; place < last; ++place)
+        for (int m = 1; m <= batch[place].n; ++m) {
+          const float* scores = encoded.classes(encoded.first_row(static_cast<int>(place)) + m);
+          const float* best = std::max_element(scores, scores + classes);
+          const size_t word = text.layout.sentence_words[batch[place].sentence] + size_t(m) - 1;
+          out[t].codes[word] = static_cast<int32_t>(best - scores);
+          out[t].probabilities[word] =
+              std::min(std::exp(*best - network.loops().log_sum(scores, classes, 1.0f)), 1.0f);
+        }
+    }
   }
 }
 
