@@ -15,23 +15,6 @@ void each_row_of(int h, int n, Visit visit) {
 
 int padded(int length) { return (length + LANES - 1) & ~(LANES - 1); }
 
-// Places for the rows of a sentence of n words; padding stays -inf.
-void number_rows(int n, SiblingRows& rows) {
-  const size_t cells = static_cast<size_t>(n + 1) * (n + 1);
-  rows.n = n;
-  rows.arcs.assign(cells, MINUS_INFINITY);
-  rows.first.assign(cells, MINUS_INFINITY);
-  rows.starts.assign(cells, 0);
-  int64_t next = 0;
-  for (int h = 0; h <= n; ++h)
-    each_row_of(h, n, [&](int, int m, int from, int to) {
-      rows.starts[rows.cell(h, m)] = next;
-      next += padded(to - from);
-    });
-  rows.length = next;
-  if (static_cast<int64_t>(rows.rows.size()) < next) rows.rows.resize(next);
-}
-
 // to[c][r] = from[r·stride + c] for a square of LANES rows and columns.
 void transpose_square(const double* from, int64_t stride, double* const* to) {
   const Lanes a = load(from), b = load(from + stride), c = load(from + 2 * stride),
@@ -73,37 +56,35 @@ void copy_head(const SiblingSentence& sentence, int h, SiblingRows& rows) {
   const int64_t side = n + 1;
   const double* siblings = sentence.siblings + h * side * side;
   auto block = [&](int first, int last) {
-    for (int m = first; m <= last; m += LANES) copy_modifiers(siblings, h, m, std::min(LANES, last - m + 1), rows);
+    for (int m = first; m <= last; m += LANES)
+      copy_modifiers(siblings, h, m, std::min(LANES, last - m + 1), rows);
   };
   block(1, h - 1);
   block(h + 1, n);
-  each_row_of(h, n, [&](int, int m, int from, int to) {
+  each_row_of(h, n, [&](int, int m, int, int) {
     const int64_t at = rows.cell(h, m);
     rows.arcs[at] = sentence.arcs[at];
     rows.first[at] = siblings[h * side + m];
-    double* row = rows.row(h, m);
-    std::fill(row + (to - from), row + padded(to - from), MINUS_INFINITY);
   });
 }
 
 // Two siblings in a span that their head is outside of: two words of the span would have their head outside.
-void forbid_shared_spans(const SiblingSentence& sentence, SiblingRows& rows) {
-  for (int at = 0; at < sentence.spans.count; ++at) {
-    const int first = sentence.spans.ends[2 * at], last = sentence.spans.ends[2 * at + 1];
-    for (int h = 0; h <= sentence.n; ++h) {
+void forbid_shared_spans(EisnerSpans spans, SiblingRows& rows) {
+  for (int at = 0; at < spans.count; ++at) {
+    const int first = spans.ends[2 * at], last = spans.ends[2 * at + 1];
+    for (int h = 0; h <= rows.n; ++h) {
       if (first <= h && h <= last) continue;
       for (int m = first; m <= last; ++m) {
-        const int from = std::min(h, m) + 1, low = h < m ? first : m + 1, high = h < m ? m : last + 1;
-        for (int s = low; s < high; ++s) rows.row(h, m)[s - from] = MINUS_INFINITY;
+        const int low = h < m ? first : m + 1, high = h < m ? m : last + 1;
+        for (int s = low; s < high; ++s) rows.inner(h, m)[s] = MINUS_INFINITY;
       }
     }
   }
 }
 
 void read_sentence(const SiblingSentence& sentence, SiblingRows& rows) {
-  number_rows(sentence.n, rows);
+  rows.start(sentence.n);
   for (int h = 0; h <= sentence.n; ++h) copy_head(sentence, h, rows);
-  forbid_shared_spans(sentence, rows);
 }
 
 // What is known of the shifted scores.
@@ -170,11 +151,13 @@ void exponentiate_all(double* values, size_t length) {
 
 // Fills the chart of sums and hands it to use(chart); returns log Z, or -inf, without a use, if there is no tree. As
 // with_eisner_sums: doubles with the processor's flags as a guard, then logarithms.
-template <typename Use>
-double with_sibling_sums(const SiblingSentence& sentence, EisnerSiblingsWorkspace& workspace, Use use) {
+template <typename Read, typename Use>
+double with_sibling_sums(Read read, bool single_root, EisnerSpans spans, EisnerSiblingsWorkspace& workspace,
+                         Use use) {
   SiblingRows& rows = workspace.rows;
-  const int n = sentence.n;
-  read_sentence(sentence, rows);
+  read(rows);
+  forbid_shared_spans(spans, rows);
+  const int n = rows.n;
   ShiftedScores shifted = shift_scores(rows, workspace.shifts);
   if (!std::isfinite(shifted.taken.total)) return MINUS_INFINITY;
   if (shifted.fits) {
@@ -184,7 +167,7 @@ double with_sibling_sums(const SiblingSentence& sentence, EisnerSiblingsWorkspac
     for (double scale : {1.0, 1 / GROWTH}) {
       for (double& weight : rows.arcs) weight *= scale;
       std::feclearexcept(FE_UNDERFLOW);
-      EisnerSiblingsChart<SiblingSumProduct> chart(rows, sentence.single_root, sentence.spans, workspace.chart);
+      EisnerSiblingsChart<SiblingSumProduct> chart(rows, single_root, spans, workspace.chart);
       if (std::fetestexcept(FE_UNDERFLOW)) break;
       if (n > SAFE_LENGTH && scale == 1 && !(chart.cells().largest() < SAFE_SUM)) continue;
       const double log_partition = std::log(chart.total()) - n * std::log(scale);
@@ -193,10 +176,11 @@ double with_sibling_sums(const SiblingSentence& sentence, EisnerSiblingsWorkspac
       use(chart);
       return shifted.taken.plus(log_partition);
     }
-    read_sentence(sentence, rows);
+    read(rows);
+    forbid_shared_spans(spans, rows);
     shifted = shift_scores(rows, workspace.shifts);
   }
-  EisnerSiblingsChart<SiblingLogSum> chart(rows, sentence.single_root, sentence.spans, workspace.chart);
+  EisnerSiblingsChart<SiblingLogSum> chart(rows, single_root, spans, workspace.chart);
   if (chart.total() == MINUS_INFINITY) return MINUS_INFINITY;
   use(chart);
   return shifted.taken.plus(chart.total());
@@ -219,29 +203,75 @@ void write_siblings(const SiblingSentence& sentence, const SiblingRows& rows, do
 
 }  // namespace
 
+void SiblingRows::start(int words) {
+  const size_t cells = static_cast<size_t>(words + 1) * (words + 1);
+  n = words;
+  arcs.assign(cells, MINUS_INFINITY);
+  first.assign(cells, MINUS_INFINITY);
+  starts.assign(cells, 0);
+  length = 0;
+  for (int h = 0; h <= n; ++h)
+    each_row_of(h, n, [&](int, int m, int from, int to) {
+      starts[cell(h, m)] = length;
+      length += padded(to - from);
+    });
+  if (static_cast<int64_t>(rows.size()) < length) rows.resize(length);
+  for (int h = 0; h <= n; ++h)
+    each_row_of(h, n, [&](int, int m, int from, int to) {
+      std::fill(row(h, m) + (to - from), row(h, m) + padded(to - from), MINUS_INFINITY);
+    });
+}
+
 double eisner_siblings_decode(const SiblingSentence& sentence, int32_t* heads,
                               EisnerSiblingsWorkspace& workspace) {
   read_sentence(sentence, workspace.rows);
-  const EisnerSiblingsChart<SiblingMaxPlus> chart(workspace.rows, sentence.single_root, sentence.spans,
-                                                  workspace.chart);
-  std::fill_n(heads, sentence.n + 1, -1);
+  return eisner_siblings_decode_rows(sentence.single_root, sentence.spans, heads, workspace);
+}
+
+double eisner_siblings_decode_rows(bool single_root, EisnerSpans spans, int32_t* heads,
+                                   EisnerSiblingsWorkspace& workspace) {
+  forbid_shared_spans(spans, workspace.rows);
+  const EisnerSiblingsChart<SiblingMaxPlus> chart(workspace.rows, single_root, spans, workspace.chart);
+  std::fill_n(heads, workspace.rows.n + 1, -1);
   if (chart.total() != MINUS_INFINITY) chart.walk(workspace.pending, heads);
   return chart.total();
 }
 
+double eisner_siblings_max_marginals_rows(bool single_root, EisnerSpans spans, double* arcs,
+                                          EisnerSiblingsWorkspace& workspace) {
+  forbid_shared_spans(spans, workspace.rows);
+  EisnerSiblingsChart<SiblingMaxPlus> chart(workspace.rows, single_root, spans, workspace.chart);
+  chart.outside(arcs, workspace.adjoints);
+  return chart.total();
+}
+
 double eisner_siblings_log_partition(const SiblingSentence& sentence, EisnerSiblingsWorkspace& workspace) {
-  return with_sibling_sums(sentence, workspace, [](auto&) {});
+  auto read = [&](SiblingRows& rows) { read_sentence(sentence, rows); };
+  return with_sibling_sums(read, sentence.single_root, sentence.spans, workspace, [](auto&) {});
 }
 
 double eisner_siblings_marginals(const SiblingSentence& sentence, double* arcs, double* siblings,
                                  EisnerSiblingsWorkspace& workspace) {
   const size_t side = sentence.n + 1;
   if (siblings) std::fill_n(siblings, side * side * side, 0.0);
-  const double log_partition = with_sibling_sums(sentence, workspace, [&](auto& chart) {
-    chart.outside(arcs, workspace.adjoints);
-    if (siblings) write_siblings(sentence, workspace.rows, siblings);
-  });
+  auto read = [&](SiblingRows& rows) { read_sentence(sentence, rows); };
+  const double log_partition =
+      with_sibling_sums(read, sentence.single_root, sentence.spans, workspace, [&](auto& chart) {
+        chart.outside(arcs, workspace.adjoints);
+        if (siblings) write_siblings(sentence, workspace.rows, siblings);
+      });
   if (log_partition == MINUS_INFINITY) std::fill_n(arcs, side * side, 0.0);
+  return log_partition;
+}
+
+double eisner_siblings_marginals_rows(bool single_root, EisnerSpans spans, double* arcs,
+                                      EisnerSiblingsWorkspace& workspace) {
+  workspace.kept = workspace.rows;  // should doubles not hold the sums
+  auto read = [&](SiblingRows& rows) { rows = workspace.kept; };
+  const double log_partition = with_sibling_sums(read, single_root, spans, workspace, [&](auto& chart) {
+    chart.outside(arcs, workspace.adjoints);
+  });
+  if (log_partition == MINUS_INFINITY) std::fill_n(arcs, workspace.rows.arcs.size(), 0.0);
   return log_partition;
 }
 

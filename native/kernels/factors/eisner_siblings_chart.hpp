@@ -15,7 +15,36 @@ namespace arcwise {
 
 // The semirings of eisner_chart.hpp with products of three rows. dot3_back replaces each weight c_k by the probability of its term.
 struct SiblingMaxPlus : MaxPlus {
+  static constexpr double nothing = zero;  // the adjoint of a cell that no tree uses; here an adjoint is the best score around a cell
   static double plus(double a, double b) { return a > b ? a : b; }
+  static double join(double a, double b) { return plus(a, b); }
+  static double top_adjoint(double) { return one; }
+  static double posterior(double cell, double adjoint) { return cell + adjoint; }
+  static double part_adjoint(double adjoint, double weight) { return adjoint + weight; }
+  static double span_of(double, double) { return zero; }
+  static void dot_back(double adjoint, double, const double* a, const double* b, double* da, double* db,
+                       int length) {
+    const Lanes d = spread(adjoint);
+    for (int k = 0; k < length; k += LANES) {
+      const Lanes left = load(a + k), right = load(b + k);
+      store(da + k, larger(load(da + k), d + right));
+      store(db + k, larger(load(db + k), d + left));
+    }
+  }
+  static double term_back(double adjoint, double, double weight, double cell, double& cell_adjoint) {
+    cell_adjoint = plus(cell_adjoint, adjoint + weight);
+    return adjoint + weight + cell;
+  }
+  static void dot3_back(double adjoint, double, const double* a, const double* b, double* c, double* da,
+                        double* db, int length) {
+    const Lanes d = spread(adjoint);
+    for (int k = 0; k < length; k += LANES) {
+      const Lanes left = load(a + k), right = load(b + k), weight = d + load(c + k);
+      store(da + k, larger(load(da + k), weight + right));
+      store(db + k, larger(load(db + k), weight + left));
+      store(c + k, weight + left + right);
+    }
+  }
   static double dot3(const double* a, const double* b, const double* c, int length) {
     Lanes best = spread(zero);
     for (int k = 0; k < length; k += LANES) best = larger(load(a + k) + load(b + k) + load(c + k), best);
@@ -24,6 +53,8 @@ struct SiblingMaxPlus : MaxPlus {
 };
 
 struct SiblingSumProduct : SumProduct {
+  static constexpr double nothing = 0;
+  static double join(double a, double b) { return a + b; }
   static double plus(double a, double b) { return a + b; }
   static double dot3(const double* a, const double* b, const double* c, int length) {
     Lanes total = spread(zero);
@@ -48,6 +79,8 @@ struct SiblingSumProduct : SumProduct {
 };
 
 struct SiblingLogSum : LogSum {
+  static constexpr double nothing = 0;
+  static double join(double a, double b) { return a + b; }
   static double plus(double a, double b) {
     const double most = std::max(a, b), least = std::min(a, b);
     return least == zero ? most : most + std::log1p(std::exp(least - most));
@@ -195,9 +228,9 @@ class EisnerSiblingsOutside {
   // arcs: (n+1)². The probabilities of siblings replace the weights.
   EisnerSiblingsOutside(const EisnerSiblingsChart<Semiring>& chart, SiblingRows& weights, double* arcs,
                         std::vector<double>& memory)
-      : chart_(chart), weights_(weights), arcs_(arcs), adjoints_(memory, weights.n, 0.0) {
+      : chart_(chart), weights_(weights), arcs_(arcs), adjoints_(memory, weights.n, Semiring::nothing) {
     const int n = weights.n;
-    std::fill_n(arcs, static_cast<size_t>(n + 1) * (n + 1), 0.0);
+    std::fill_n(arcs, static_cast<size_t>(n + 1) * (n + 1), Semiring::nothing);
     adjoints_.complete(0)[n] = Semiring::top_adjoint(chart.total());
     for (int j = n; j > 0; --j) {
       check_work_limit(j);
@@ -217,18 +250,18 @@ class EisnerSiblingsOutside {
   using Splits = typename EisnerSiblingsChart<Semiring>::Splits;
 
   void between_back(int i, int j) {
-    const double adjoint = adjoints_.between(i)[j] + adjoints_.between(j)[i];
+    const double adjoint = Semiring::join(adjoints_.between(i)[j], adjoints_.between(j)[i]);
     back(adjoint, chart_.cells().between(i)[j], chart_.span_splits(i, j));
   }
   void complete_back(int head, int end) {
-    const double adjoint = adjoints_.complete(head)[end] + adjoints_.by_end(end)[head];
+    const double adjoint = Semiring::join(adjoints_.complete(head)[end], adjoints_.by_end(end)[head]);
     back(adjoint, chart_.cells().complete(head)[end], chart_.complete_splits(head, end));
   }
   // Adjoints stand at the same places as the cells that the splits point to.
   double* adjoint_of(const double* cell) const { return adjoints_.rows + (cell - chart_.cells().rows); }
 
   void back(double adjoint, double cell, Splits s) {
-    if (cell == Semiring::zero || adjoint == 0) return;
+    if (cell == Semiring::zero || adjoint == Semiring::nothing) return;
     Semiring::dot_back(adjoint, cell, s.a, s.b, adjoint_of(s.a), adjoint_of(s.b), s.length);
   }
   void arc_back(int head, int modifier) {
@@ -236,9 +269,9 @@ class EisnerSiblingsOutside {
     const double cell = chart_.cells().incomplete(head)[modifier];
     const double adjoint = adjoints_.incomplete(head)[modifier];
     const auto s = chart_.sibling_splits(head, modifier);
-    if (cell == Semiring::zero || adjoint == 0) {
-      std::fill_n(s.c, s.length, 0.0);
-      weights_.first[at] = 0;
+    if (cell == Semiring::zero || adjoint == Semiring::nothing) {
+      std::fill_n(s.c, s.length, Semiring::nothing);
+      weights_.first[at] = Semiring::nothing;
       return;
     }
     const double inner_adjoint = Semiring::part_adjoint(adjoint, weights_.arcs[at]);

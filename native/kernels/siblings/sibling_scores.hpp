@@ -1,0 +1,22 @@
+// Scores of arcs that know their siblings, so that everything after arc scores works for a second-order model.
+//
+// By maximum: the score of an arc is that of the best projective tree with it. The best tree has the highest score at every word, so each
+// decoder over these scores finds it. By sum: the logarithm of the arc's exact probability.
+#pragma once
+#include "kernels/graph/arc_table.hpp"
+#include "kernels/inference/score_batch.hpp"
+#include "kernels/siblings/sibling_features.hpp"
+
+namespace arcwise {
+
+// Sentences of more words keep their arc scores: siblings take n³/3 numbers.
+constexpr int MOST_SIBLING_WORDS = 400;
+// Logarithms of probabilities too small for a double.
+constexpr double LEAST_LOG_PROBABILITY = -700;
+
+// weights: of the siblings alone. `by_sum` or by maximum; the differences between the labels of an arc stay as they are.
+ScoreBatch with_siblings(const ScoreBatch& arcs, const ArcTable& table, const SiblingTable& siblings,
+                         const float* weights, const ArcData& data, bool single_root, bool by_sum,
+                         int threads);
+
+}  // namespace arcwise
