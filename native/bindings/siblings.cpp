@@ -20,11 +20,13 @@ SiblingTable table_of(int bits) {
 }
 
 void make_trainer(SiblingTrainer* self, const ArcTable& table, const ArcData& data, SiblingUpdate update,
-                  int bits, bool single_root, double C, double rate, double dropout, uint64_t seed) {
+                  int bits, bool projective, bool single_root, double C, double rate, double dropout, uint64_t seed) {
   if (table.states.clusters != 1) throw nb::value_error("latent clusters have no siblings");
   SiblingOptions options;
   options.update = update;
-  options.single_root = single_root;
+  options.trees = {projective, single_root};
+  const bool by_sum = update == SiblingUpdate::log_linear || update == SiblingUpdate::softmax_margin;
+  if (by_sum && !projective) throw nb::value_error("sums with siblings are over projective trees");
   options.C = C;
   options.rate = rate;
   options.dropout = {dropout, seed};
@@ -53,15 +55,33 @@ auto loss(SiblingTrainer& trainer, size_t sentence) {
   return std::make_tuple(value, moved(std::move(places)), moved(std::move(values)));
 }
 
-ScoreBatch scores(const ScoreBatch& arcs, const ArcTable& table, Array<float> weights, const ArcData& data,
-                  int bits, bool single_root, bool by_sum, int threads) {
-  const SiblingTable siblings = table_of(bits);
+void check(const ScoreBatch& arcs, const ArcData& data, const SiblingTable& siblings,
+           const Array<float>& weights) {
   if (weights.shape(0) != siblings.cells()) throw nb::value_error("weights of another table");
   if (arcs.size() != data.sentences()) throw nb::value_error("scores of other sentences");
   for (size_t s = 0; s < arcs.size(); ++s)
     if (arcs.length(s) != data.length(s)) throw nb::value_error("scores of other sentences");
+}
+
+ScoreBatch scores(const ScoreBatch& arcs, const ArcTable& table, Array<float> weights, const ArcData& data,
+                  int bits, bool projective, bool single_root, bool by_sum, int threads) {
+  const SiblingTable siblings = table_of(bits);
+  check(arcs, data, siblings, weights);
   nb::gil_scoped_release release;
-  return with_siblings(arcs, table, siblings, weights.data(), data, single_root, by_sum, threads);
+  return with_siblings(arcs, table, siblings, weights.data(), data, {projective, single_root}, by_sum,
+                       threads);
+}
+
+// (arcs, siblings)
+auto sentence_scores(const ScoreBatch& arcs, const ArcTable& table, Array<float> weights,
+                     const ArcData& data, int bits, size_t sentence) {
+  const SiblingTable siblings = table_of(bits);
+  check(arcs, data, siblings, weights);
+  if (sentence >= data.sentences()) throw nb::index_error("sentence out of range");
+  SecondOrderScores scores = second_order_scores(arcs, table, siblings, weights.data(), data, sentence);
+  const size_t side = data.length(sentence) + 1;
+  return std::make_tuple(moved(std::move(scores.arcs), {side, side}),
+                         moved(std::move(scores.siblings), {side, side, side}));
 }
 
 }  // namespace
@@ -78,7 +98,7 @@ void bind_siblings(nb::module_& m) {
       .def_ro("skipped", &SiblingReport::skipped);
   nb::class_<SiblingTrainer> trainer(m, "SiblingTrainer", "Arcs and siblings, trained together.");
   trainer
-      .def("__init__", &make_trainer, "table"_a, "data"_a, "update"_a, "bits"_a, "single_root"_a, "C"_a,
+      .def("__init__", &make_trainer, "table"_a, "data"_a, "update"_a, "bits"_a, "projective"_a, "single_root"_a, "C"_a,
            "rate"_a, "dropout"_a, "seed"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def("run", &run, "sentences"_a, "epoch"_a)
       .def("loss", &loss, "sentence"_a, "Loss, and the cells and values of its gradient.")
@@ -90,6 +110,8 @@ void bind_siblings(nb::module_& m) {
           nb::rv_policy::automatic);
   bind_state(trainer);
   m.def("with_siblings", &scores, "arcs"_a, "table"_a, "weights"_a, "data"_a, nb::kw_only(), "bits"_a,
-        "single_root"_a, "by_sum"_a, "threads"_a,
+        "projective"_a, "single_root"_a, "by_sum"_a, "threads"_a,
         "The score of the best tree with each arc, or the log of its probability, in place of arc scores.");
+  m.def("second_order_scores", &sentence_scores, "arcs"_a, "table"_a, "weights"_a, "data"_a, nb::kw_only(),
+        "bits"_a, "sentence"_a, "The best score of each arc of a sentence, and the scores of its siblings.");
 }

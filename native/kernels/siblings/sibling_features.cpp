@@ -57,4 +57,17 @@ void SiblingScorer::score(const SiblingTable& table, const float* weights, const
     }
 }
 
+void write_dense(SiblingRows& rows, std::vector<double>& siblings) {
+  const int n = rows.n;
+  const int64_t side = n + 1;
+  siblings.assign(side * side * side, MINUS_INFINITY);
+  for (int h = 0; h <= n; ++h)
+    for (int m = 1; m <= n; ++m) {
+      if (m == h || rows.arcs[rows.cell(h, m)] == MINUS_INFINITY) continue;
+      siblings[(h * side + h) * side + m] = rows.first[rows.cell(h, m)];
+      const double* inner = rows.inner(h, m);
+      for (int s = std::min(h, m) + 1; s < std::max(h, m); ++s) siblings[(h * side + s) * side + m] = inner[s];
+    }
+}
+
 }  // namespace arcwise

@@ -87,6 +87,9 @@ class SiblingScorer {
   std::vector<float> pairs_;  // by sibling and modifier: their features without the head
 };
 
+// siblings[h,s,m] from the rows, (n+1)³; -inf where the arc is forbidden or no tree has such a pair.
+void write_dense(SiblingRows& rows, std::vector<double>& siblings);
+
 // Calls visit(h, s, m) for every adjacent pair of a tree, outward, with s = h for the first dependent of a side.
 template <typename Visit>
 void each_sibling(const int32_t* heads, int n, Visit visit) {

@@ -8,11 +8,10 @@
 namespace arcwise {
 namespace {
 
+// Trees with crossing arcs are looked for without branching: a tree that is not the best one has a margin to learn from as well.
+constexpr RelaxationLimits QUICK{30, 1, 30};
 constexpr double FLOOR = 1e-4;  // parts whose gradient is smaller are left alone
 
-bool has_one_root(const std::vector<int32_t>& heads) {
-  return std::count(heads.begin() + 1, heads.end(), 0) == 1;
-}
 
 }  // namespace
 
@@ -24,7 +23,7 @@ SiblingTrainer::SiblingTrainer(const ArcTable& table, const SiblingTable& siblin
       options_(options),
       weights_(table.cells() + siblings.cells()) {}
 
-// Scores a sentence; false if its tree is incomplete or has several roots where one is needed.
+// Scores a sentence; false if its heads are no tree of the class.
 bool SiblingTrainer::prepare(size_t sentence, uint64_t epoch, bool dropout) {
   keep_.clear();
   if (dropout) options_.dropout.draw(table_, data_, sentence, epoch, keep_);
@@ -32,7 +31,7 @@ bool SiblingTrainer::prepare(size_t sentence, uint64_t epoch, bool dropout) {
   words_.set(table_, data_, sentence, keep_);
   data_.known_tree(sentence, gold_);
   if (!gold_.complete || sentence_.n() == 0) return false;
-  if (options_.single_root && !has_one_root(gold_.heads)) return false;
+  if (!is_tree(gold_.heads.data(), sentence_.n(), options_.trees)) return false;
   scorer_.score(table_, weights_.weights.data(), sentence_, {nullptr, true}, scores_);
   states_.assign(1, 0);
   for (int m = 1; m <= sentence_.n(); ++m) {
@@ -108,11 +107,22 @@ double SiblingTrainer::add_difference() {
   return cost;
 }
 
+// The best tree, into heads_; false if there is none.
+bool SiblingTrainer::find_tree() {
+  heads_.assign(sentence_.n() + 1, -1);
+  const bool single_root = options_.trees.single_root;
+  if (options_.trees.projective)
+    return eisner_siblings_decode_rows(single_root, {}, heads_.data(), workspace_) > MINUS_INFINITY;
+  write_dense(workspace_.rows, dense_);
+  return relaxation_
+      .decode({arcs_.data(), dense_.data(), sentence_.n(), single_root, {}}, QUICK, heads_.data())
+      .found;
+}
+
 void SiblingTrainer::step_margin(SiblingReport& report) {
   if (options_.update == SiblingUpdate::mira) add_costs(scores_, gold_);
   score_rows(false);
-  heads_.assign(sentence_.n() + 1, -1);
-  if (eisner_siblings_decode_rows(options_.single_root, {}, heads_.data(), workspace_) == MINUS_INFINITY) {
+  if (!find_tree()) {
     ++report.skipped;
     return;
   }
@@ -141,7 +151,7 @@ double SiblingTrainer::add_gradient() {
   });
   marginals_.resize(arcs_.size());
   const double log_z =
-      eisner_siblings_marginals_rows(options_.single_root, {}, marginals_.data(), workspace_);
+      eisner_siblings_marginals_rows(options_.trees.single_root, {}, marginals_.data(), workspace_);
   change_.clear();
   auto add_cell = [&](uint32_t place, float value) {
     if (value != 0) change_.add(place, value);
@@ -172,7 +182,7 @@ double SiblingTrainer::add_gradient() {
     for (int m = 1; m <= n; ++m) {
       if (m == h || marginals_[h * (n + 1) + m] < FLOOR) continue;
       add_sibling(h, h, m, rows.first[rows.cell(h, m)]);
-      if (h == 0 && options_.single_root) continue;  // the root has one dependent
+      if (h == 0 && options_.trees.single_root) continue;  // the root has one dependent
       for (int s = std::min(h, m) + 1; s < std::max(h, m); ++s) add_sibling(h, s, m, rows.inner(h, m)[s]);
     }
   each_sibling(gold_.heads.data(), n, [&](int h, int s, int m) { add_sibling(h, s, m, -1); });

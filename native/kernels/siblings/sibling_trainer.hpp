@@ -1,13 +1,16 @@
 // Online training of arcs and siblings together: averaged perceptron (Collins 2002), MIRA with the best tree (McDonald & Pereira 2006),
-// and the gradients of log-likelihood and softmax-margin from exact marginals. Trees are projective.
+// and the gradients of log-likelihood and softmax-margin from exact marginals
+// of projective trees. Margins may be taken from trees with crossing arcs as well (sibling_relaxation.hpp).
 #pragma once
 #include <cstdint>
 #include <deque>
 #include <vector>
 
+#include "kernels/factors/sibling_relaxation.hpp"
 #include "kernels/graph/arc_dropout.hpp"
 #include "kernels/graph/arc_gradient.hpp"
 #include "kernels/graph/arc_scorer.hpp"
+#include "kernels/inference/tree_inference.hpp"
 #include "kernels/learning/averaged_weights.hpp"
 #include "kernels/learning/sparse_vector.hpp"
 #include "kernels/siblings/sibling_features.hpp"
@@ -18,7 +21,7 @@ enum class SiblingUpdate { perceptron, mira, log_linear, softmax_margin };
 
 struct SiblingOptions {
   SiblingUpdate update = SiblingUpdate::mira;
-  bool single_root = true;
+  TreeClass trees{true, true};  // gradients: projective
   double C = 0.01;    // MIRA: no step is larger
   double rate = 0.02;  // of gradient steps
   WordDropout dropout;
@@ -27,7 +30,7 @@ struct SiblingOptions {
 struct SiblingReport {
   double loss = 0;      // costs of the trees found, or the losses
   int64_t updates = 0;  // sentences that changed the weights
-  int64_t skipped = 0;  // sentences whose heads are no projective tree of the class
+  int64_t skipped = 0;  // sentences whose heads are no tree of the class
 };
 
 // Weights of the cells of `table`, then of `siblings`.
@@ -49,6 +52,7 @@ class SiblingTrainer {
   bool prepare(size_t sentence, uint64_t epoch, bool dropout);
   void score_rows(bool by_sum);
   int target_state(int m) const;
+  bool find_tree();
   double add_difference();
   void step_margin(SiblingReport& report);
   double add_gradient();
@@ -66,10 +70,11 @@ class SiblingTrainer {
   SiblingWords words_;
   KnownTree gold_;
   EisnerSiblingsWorkspace workspace_;
+  SiblingRelaxation relaxation_;
   ArcGradient<float> spread_;
   SparseVector change_;  // f(gold) - f(tree), or the gradient
   std::vector<uint8_t> keep_;
-  std::vector<double> arcs_, marginals_;
+  std::vector<double> arcs_, marginals_, dense_;
   std::vector<int32_t> best_, heads_, states_;  // best_: states by arc; states_: of the gold arcs
   std::vector<float> by_state_;
 };

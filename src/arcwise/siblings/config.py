@@ -54,7 +54,11 @@ class SiblingConfig(GraphConfig):
     """
 
     trainer: str = option("mira", "Training algorithm.", choices=tuple(SIBLING_TRAINERS))
-    projective: bool = option(True, "Train on projective trees; siblings are scored in no others.")
+    projective: bool = option(
+        True,
+        "Train on projective trees. Otherwise the trainers perceptron and mira look for trees with crossing "
+        "arcs by dual decomposition.",
+    )
     sibling_bits: int = option(
         21, "Hash-table size for sibling features: 2^sibling_bits weights.", low=8, high=28
     )
@@ -63,8 +67,10 @@ class SiblingConfig(GraphConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.projective:
-            raise OptionError("projective", "found False, expected True: siblings need projective trees")
+        if not self.projective and self.sibling_trainer.probabilistic:
+            raise OptionError(
+                "projective", f"found False, expected True: {self.trainer} sums over projective trees only"
+            )
 
     @property
     def trainer_kind(self) -> TrainerKind:

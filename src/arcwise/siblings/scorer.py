@@ -6,9 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
+from arcwise.factors import Siblings
 from arcwise.graph.scorer import GraphScorer
 from arcwise.graph.table import arc_data
 from arcwise.inference import Scores, TreeClass
+from arcwise.inference.arc_matrices import Floats
 from arcwise.learning.model_file import Packed, Precision
 from arcwise.parsing.parses import Codes
 from arcwise.siblings.model import SiblingModel
@@ -18,9 +20,11 @@ from arcwise.treebanks import Treebank
 class SiblingScorer:
     """Scores each arc by the projective trees that contain it.
 
-    After a margin trainer, an arc's score is that of the best tree with it (a max-marginal), so every decoder
-    returns the best tree of the second-order model. After a probabilistic trainer, it is the log of the arc's
-    exact probability. Decisions (``required``) are part of these trees.
+    After a margin trainer, an arc's score is that of the best projective tree with it (a max-marginal), so
+    every decoder returns the best tree of the second-order model; where arcs may cross, the arcs of the best
+    tree of all (``best_tree_with_siblings``) get its score. After a probabilistic trainer, the score is the
+    log of the arc's exact probability among projective trees. Decisions (``required``) are part of these
+    trees. Sentences of more than 400 words keep their first-order scores.
     """
 
     def __init__(self, model: SiblingModel) -> None:
@@ -44,7 +48,7 @@ class SiblingScorer:
             model.table,
             model.siblings,
             data,
-            single_root=trees.single_root,
+            trees=trees,
             by_sum=model.config.trainer_kind.probabilistic,
             threads=threads,
         )
@@ -55,13 +59,25 @@ class SiblingScorer:
         return self._model.pack(precision)
 
 
+def sentence_scores(model: SiblingModel, treebank: Treebank, sentence: int) -> tuple[Floats, Siblings]:
+    """Return the best score of each arc of a sentence, (n+1, n+1), and the scores of its siblings."""
+    one = Treebank.from_sentences([treebank[sentence]])
+    data = arc_data(model.table, model.look_alikes.view(one), model.alphabets, model.config.tag)
+    arcs = GraphScorer(model).scores(one, trees=TreeClass(projective=False, single_root=True))
+    bits = int(len(model.siblings)).bit_length() - 1
+    scores, siblings = native.second_order_scores(
+        arcs.batch, model.table, model.siblings, data, bits=bits, sentence=0
+    )
+    return scores, Siblings(siblings)
+
+
 def second_order(
     arcs: native.ScoreBatch,
     table: native.ArcTable,
     siblings: npt.NDArray[np.float32],
     data: native.ArcData,
     *,
-    single_root: bool,
+    trees: TreeClass,
     by_sum: bool,
     threads: int,
 ) -> native.ScoreBatch:
@@ -72,7 +88,8 @@ def second_order(
         siblings,
         data,
         bits=int(len(siblings)).bit_length() - 1,
-        single_root=single_root,
+        projective=trees.projective,
+        single_root=trees.single_root,
         by_sum=by_sum,
         threads=threads,
     )

@@ -44,6 +44,7 @@ class SiblingTrainer:
             data,
             update=config.sibling_trainer.update,
             bits=config.sibling_bits,
+            projective=config.projective,
             single_root=config.single_root,
             C=config.effective_C,
             rate=config.effective_rate,
@@ -96,7 +97,7 @@ class SiblingLearner:
     @property
     def first_decoding(self) -> Decoding:
         """The decoding of development scores during training."""
-        return Decoding("map", True, self.config.single_root)
+        return Decoding("map", self.config.projective, self.config.single_root)
 
     def scores_of(self, dev: Treebank, threads: int) -> DevelopmentScores:
         """What scores weights on development data."""
@@ -129,7 +130,7 @@ class DevelopmentScores:
             table,
             np.ascontiguousarray(weights[table.cells :]),
             self.data,
-            single_root=decoding.single_root,
+            trees=decoding.trees,
             by_sum=kind.probabilistic,
             threads=self.threads,
         )
@@ -165,8 +166,12 @@ def _train_once(
     decoding = learner.first_decoding
     if dev is not None and not best.interrupted:
         with interruptible(best, progress):
+            # Sums with siblings are over projective trees alone.
+            classes = (True,) if config.trainer_kind.probabilistic else (config.projective, not config.projective)
             candidates = [
-                Decoding(name, True, config.single_root) for name in config.sibling_trainer.decoders
+                Decoding(name, projective, config.single_root)
+                for projective in classes
+                for name in config.sibling_trainer.decoders
             ]
             score = learner.scores_of(dev, threads)
             scores = [score(candidate, best.weights) for candidate in candidates]
