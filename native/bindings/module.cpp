@@ -5,6 +5,8 @@
 void bind_factors(nanobind::module_& m);
 void bind_base(nanobind::module_& m);
 void bind_factors_legal(nanobind::module_& m);
+void bind_factors_siblings(nanobind::module_& m);
+void bind_siblings(nanobind::module_& m);
 
 NB_MODULE(ARCWISE_MODULE, m) {
   nanobind::set_leak_warnings(false);  // objects that live until Python exits are no leaks
@@ -17,6 +19,7 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_inference_scores(m);
   bind_learning(m);
   bind_graph(m);
+  bind_siblings(m);
   bind_neural(m);
   bind_inference_eisner(m);
   bind_inference_spanning_tree(m);
@@ -27,6 +30,7 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_inference_tall_sums(m);
   bind_factors(m);
   bind_factors_legal(m);
+  bind_factors_siblings(m);
   bind_induction(m);
   bind_transition(m);
   bind_transition_scorer(m);

@@ -19,9 +19,10 @@ BELOW["parsing"] = BELOW["factors"] | {"factors"}
 BELOW["distillation"] = BELOW["parsing"] | {"parsing", "torch"}
 for parser in ("graph", "neural", "transition", "induction"):
     BELOW[parser] = BELOW["parsing"] | {"parsing", "distillation"}
+BELOW["siblings"] = BELOW["graph"] | {"graph"}
 BELOW["text"] = BELOW["parsing"]
 BELOW["neural"] |= {"torch"}
-BELOW["visual"] = BELOW["graph"] | {"graph", "neural", "transition", "induction"}
+BELOW["visual"] = BELOW["siblings"] | {"siblings", "neural", "transition", "induction"}
 BELOW["pipeline"] = BELOW["visual"] | {"visual", "text"}
 BELOW["models"] = BELOW["pipeline"] | {"pipeline"}
 BELOW["spacy_component"] = BELOW["models"] | {"models"}
@@ -49,6 +50,7 @@ NATIVE_BELOW["factors"] = {"trees", "inference"}
 NATIVE_BELOW["features"] = {"trees", "treebanks"}
 for parser in ("graph", "neural", "transition", "induction"):
     NATIVE_BELOW[parser] = {"trees", "treebanks", "inference", "features", "learning"}
+NATIVE_BELOW["siblings"] = NATIVE_BELOW["graph"] | {"graph", "factors"}
 NATIVE_BELOW["text"] = {"trees", "treebanks", "features", "learning"}
 
 BINDINGS = {"pipeline": "text", "count_search": "induction"}

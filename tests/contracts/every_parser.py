@@ -8,6 +8,8 @@ from arcwise.induction.parser import DmvParser
 from arcwise.models.train_pipeline import PipelineConfig, train_pipeline
 from arcwise.parsing import Parser
 from arcwise.pipeline.pipeline import Pipeline
+from arcwise.siblings import SiblingConfig, SiblingParser
+from arcwise.siblings.config import SIBLING_TRAINERS
 from arcwise.transition import TransitionConfig, TransitionParser, every_named
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import small_treebank
@@ -19,6 +21,11 @@ from text.toy import toy_treebank
 def graph_parser(trainer: str) -> Parser:
     config = GraphConfig(trainer="latent", epochs=2, clusters=2, arc_bits=12, row_bits=12)
     return GraphParser.train(small_treebank(), small_treebank(), config=config.for_trainer(trainer))
+
+
+def sibling_parser(trainer: str) -> Parser:
+    config = SiblingConfig(trainer=trainer, epochs=2, arc_bits=12, row_bits=12, sibling_bits=12)
+    return SiblingParser.train(small_treebank(), small_treebank(), config=config)
 
 
 def transition_parser(system: str) -> Parser:
@@ -40,6 +47,7 @@ def toy_pipeline() -> Pipeline:
 
 PARSERS: dict[str, Callable[[], Parser]] = {
     **{f"graph-{trainer}": lambda trainer=trainer: graph_parser(trainer) for trainer in TRAINERS},
+    **{f"siblings-{trainer}": lambda trainer=trainer: sibling_parser(trainer) for trainer in SIBLING_TRAINERS},
     **{f"transition-{s.name}": lambda name=s.name: transition_parser(name) for s in every_named()},
     "dmv": lambda: DmvParser(DMV.random(("DET", "NOUN", "VERB"), seed=3)),
     **{name: lambda options=options: random_parser(**options) for name, options in NEURAL.items()},

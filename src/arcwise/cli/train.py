@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 ALIASES = {"kind": "parser", "feature_columns": "feature_column", "notes": "note"}
 """Argument of the library → option, where they differ."""
 
+_OF_ORDER = {1: ("graph",), 2: ("siblings",)}
+"""The kinds of parser that ``--order`` chooses among."""
+
 _TRANSITION_TRAINERS = ", ".join(declared(TransitionConfig)["trainer"].choices)
 
 FILES = Files(
@@ -166,6 +169,12 @@ class TrainArguments:
         help=f"Kind of parser: {' or '.join(trainable())}. [default: graph, or the kind in the TOML "
         f"file of a pipeline]",
     )
+    order: int | None = typer.Option(
+        None,
+        min=1,
+        max=2,
+        help="Graph-based: 2 scores pairs of adjacent siblings besides arcs (the parser siblings).",
+    )
     pipeline: bool = typer.Option(
         False,
         "--pipeline",
@@ -212,12 +221,18 @@ class TrainArguments:
         return options
 
     def kind(self) -> str:
-        """The kind of parser: that of the option or, for a pipeline, of the TOML file; else graph."""
+        """The kind of parser: that of the options or, for a pipeline, of the TOML file; else graph."""
+        from arcwise.errors import InputError
         from arcwise.learning.config import read_toml
 
-        if self.parser is not None:
-            return self.parser
-        return str(read_toml(self.config).get("kind", "graph")) if self.pipeline and self.config else "graph"
+        kind = self.parser or "graph"
+        if self.parser is None and self.pipeline and self.config:
+            kind = str(read_toml(self.config).get("kind", "graph"))
+        if self.order is None or kind in _OF_ORDER[self.order]:
+            return kind
+        if kind != "graph":
+            raise InputError(f"--order: found {self.order} with the parser {kind}, expected graph")
+        return "siblings"
 
     def development(self) -> Development:
         """The development data."""

@@ -5,10 +5,12 @@ from arcwise.factors.distribution import FactoredTreeDistribution
 from arcwise.factors.head_automaton import HeadAutomaton
 from arcwise.factors.legal_rules import AtMostOne, Leaf, LegalRules, learned_rules, ud_rules
 from arcwise.factors.legal_trees import LegalTrees, legal_trees
+from arcwise.factors.sibling_trees import CertifiedTree, best_tree_with_siblings
 from arcwise.factors.siblings import Siblings
 
 __all__ = [
     "AtMostOne",
+    "CertifiedTree",
     "FactoredTreeDistribution",
     "FactoredTreeDistributionBatch",
     "HeadAutomaton",
@@ -16,6 +18,7 @@ __all__ = [
     "LegalRules",
     "LegalTrees",
     "Siblings",
+    "best_tree_with_siblings",
     "learned_rules",
     "legal_trees",
     "ud_rules",

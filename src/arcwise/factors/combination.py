@@ -11,6 +11,7 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.errors import InputError
 from arcwise.factors.head_automaton import HeadAutomaton
+from arcwise.factors.sibling_kernel import SiblingKernel
 from arcwise.factors.siblings import Siblings
 from arcwise.inference.arc_matrices import Floats
 from arcwise.trees import Tree
@@ -51,10 +52,15 @@ class FactorCombination:
                 states = np.column_stack([states[pairs[:, 0]], pairs[:, 1]])
         return cls(tuple(factors), siblings, automaton, states)
 
-    def kernel(self) -> native.HeadFactors:
+    @property
+    def is_siblings_alone(self) -> bool:
+        """Whether there are sibling scores and no automaton."""
+        return bool(self.factors) and all(isinstance(factor, Siblings) for factor in self.factors)
+
+    def kernel(self) -> native.HeadFactors | SiblingKernel:
         """Return the native factors."""
         automaton = self.automaton
-        return native.HeadFactors(
+        general = native.HeadFactors(
             self.siblings,
             automaton.next_states,
             automaton.weights,
@@ -62,16 +68,21 @@ class FactorCombination:
             automaton.final_weights,
             automaton.start,
         )
+        return SiblingKernel(self.siblings, general) if self.is_siblings_alone else general
 
     @property
     def part_scores(self) -> Floats:
         """The scores of all parts, as the kernel counts them."""
+        if self.is_siblings_alone:
+            return self.siblings.ravel()
         automaton = self.automaton
         parts = (self.siblings, automaton.weights, automaton.ends, automaton.final_weights)
         return np.concatenate([part.ravel() for part in parts])
 
     def split(self, counts: Floats) -> tuple[Floats, ...]:
         """Split the expected counts of all parts by factor, each shaped as ``part_scores`` of the factor."""
+        if self.is_siblings_alone:
+            return (counts.reshape(self.siblings.shape),) * len(self.factors)
         transitions = counts[self.siblings.size :][: self.automaton.weights.size].reshape(
             self.automaton.weights.shape
         )

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from arcwise.errors import InputError, NoTreeError
 from arcwise.factors.combination import Factor, FactorCombination
 from arcwise.factors.head_automaton import HeadAutomaton
+from arcwise.factors.sibling_kernel import SiblingKernel
 from arcwise.factors.siblings import Siblings
 from arcwise.inference.arc_matrices import ArcMatrices, Floats, Heads
 from arcwise.inference.arguments import a_tree, label_set, seed_number, tree_count
@@ -33,6 +34,7 @@ class FactoredTreeDistribution:
 
     Every result is exact but ``minimum_risk``, whose trees need not obey the factors.
     O(n³ Q P² + n² Q² P L) with automata of Q states together; P is Q if they have joint weights, else 1.
+    Siblings alone have a faster chart of their own.
 
     >>> labels = ["subj", "obj"]
     >>> scores = np.zeros((2, 4, 4))
@@ -111,14 +113,15 @@ class FactoredTreeDistribution:
     @property
     def marginals(self) -> Floats:
         """The probability of each arc, shape (n+1, n+1)."""
-        return np.asarray(self._joint_marginals[0].sum(axis=0))
+        arcs = self._arc_marginals
+        return arcs[0] if len(arcs) == 1 else np.asarray(arcs.sum(axis=0))
 
     @property
     def label_marginals(self) -> Floats:
         """The probability of each arc with each label, shape (L, n+1, n+1)."""
         if self.labels is None:
             raise InputError("label_marginals: the scores have no labels")
-        return self._joint_marginals[0]
+        return self._arc_marginals
 
     @property
     def factor_marginals(self) -> tuple[Floats, ...]:
@@ -178,6 +181,14 @@ class FactoredTreeDistribution:
     def _arguments(self) -> tuple[Floats, bool, npt.NDArray[np.int32]]:
         spans = np.array([end for span in self._sentence.spans for end in span], np.int32)
         return np.ascontiguousarray(self._scores), self.tree_class.single_root, spans
+
+    @cached_property
+    def _arc_marginals(self) -> Floats:
+        if not isinstance(self._kernel, SiblingKernel) or "_joint_marginals" in self.__dict__:
+            return self._joint_marginals[0]
+        arcs, value = self._kernel.arc_marginals(*self._arguments)
+        self._checked(value)
+        return arcs
 
     @cached_property
     def _joint_marginals(self) -> tuple[Floats, Floats]:

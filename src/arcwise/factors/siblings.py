@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from arcwise import native
 from arcwise.errors import InputError
 from arcwise.inference.arc_matrices import Floats
 from arcwise.inference.arguments import LARGEST_SCORE, floats
@@ -28,10 +29,10 @@ class Siblings:
             raise InputError(
                 f"siblings: found shape {array.shape}, expected (n+1, n+1, n+1) for n >= 1 words"
             )
-        # Entries that no tree uses may hold anything.
-        array[~_read(len(array))] = -np.inf
-        if not (array <= LARGEST_SCORE).all():
-            h, s, m = (int(i) for i in np.argwhere(~(array <= LARGEST_SCORE))[0])
+        # Entries that no tree uses may hold anything; they become -inf.
+        first_bad = native.clean_siblings(array, LARGEST_SCORE)
+        if first_bad >= 0:
+            h, s, m = (int(i) for i in np.unravel_index(first_bad, array.shape))
             raise InputError(
                 f"siblings: found {array[h, s, m]} at [{h}, {s}, {m}], "
                 f"expected a number up to {LARGEST_SCORE:g}, or -inf"
@@ -71,10 +72,3 @@ def sides(tree: Tree) -> list[tuple[int, list[int]]]:
         for h in range(n + 1)
         for places in (range(h - 1, 0, -1), range(h + 1, n + 1))[h == 0 :]
     ]
-
-
-def _read(side: int) -> npt.NDArray[np.bool_]:
-    """Return which entries (h, s, m) a tree can use: s is h, or lies between h and m."""
-    h, s, m = np.ogrid[:side, :side, :side]
-    between = ((h < s) & (s < m)) | ((h > s) & (s > m) & (s > 0))
-    return np.asarray((between | (s == h)) & (m > 0) & (m != h))

@@ -56,6 +56,11 @@ def _check_graph(packed: Packed) -> None:
     _check_bits(packed, "config", ("arc_bits", "row_bits"))
 
 
+def _check_siblings(packed: Packed) -> None:
+    _check_graph(packed)
+    _check_bits(packed, "config", ("sibling_bits",), of="siblings")
+
+
 def _check_transition(packed: Packed) -> None:
     _check_names(packed, "labels", packed.header["labels"])
     _check_bits(packed, "config", ("move_bits", "label_bits"))
@@ -106,6 +111,7 @@ def _check_tagger(packed: Packed, tagger: Mapping[str, Any]) -> None:
 
 _PACKED: Mapping[str, Callable[[Packed], None]] = {
     "graph": _check_graph,
+    "siblings": _check_siblings,
     "transition": _check_transition,
     "neural": _check_neural,
     "dmv": _check_grammar,
@@ -125,14 +131,14 @@ def _check_names(packed: Packed, name: str, values: Sequence[Any]) -> None:
             raise _damaged(packed, f"{name}: found {value!r}, expected one without tabs and line breaks")
 
 
-def _check_bits(packed: Packed, part: str, names: Sequence[str]) -> None:
+def _check_bits(packed: Packed, part: str, names: Sequence[str], *, of: str = "weights") -> None:
     """A table of hashed weights must fit the bits stored of it, before memory is reserved for it."""
     bits = [packed.header[part].get(name, 0) for name in names]
     if not all(type(value) is int and 0 <= value <= 40 for value in bits):
         raise _damaged(packed, f"{' and '.join(names)}: found {bits}")
-    stored = 8 * packed.array("weights.bits").size
+    stored = 8 * packed.array(f"{of}.bits").size
     if max(2**value for value in bits) > stored:
-        raise _damaged(packed, f"weights: found {stored} cells, expected at least {2 ** max(bits)}")
+        raise _damaged(packed, f"{of}: found {stored} cells, expected at least {2 ** max(bits)}")
 
 
 # ---- after
@@ -153,6 +159,12 @@ def _check_scored(parser: Any, packed: Packed) -> None:
 def _check_graph_parser(parser: Any, packed: Packed) -> None:
     _check_scored(parser, packed)
     _check_finite(parser, packed)
+
+
+def _check_sibling_parser(parser: Any, packed: Packed) -> None:
+    _check_graph_parser(parser, packed)
+    if not np.isfinite(parser.model.siblings).all():
+        raise _damaged(packed, "siblings: found some that are not finite")
 
 
 def _check_transition_parser(parser: Any, packed: Packed) -> None:
@@ -178,6 +190,7 @@ def _check_neural_parser(parser: Any, packed: Packed) -> None:
 
 _REBUILT: Mapping[str, Callable[[Any, Packed], None]] = {
     "graph": _check_graph_parser,
+    "siblings": _check_sibling_parser,
     "transition": _check_transition_parser,
     "neural": _check_neural_parser,
     "tag-averaged": _check_scored,

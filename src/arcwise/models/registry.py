@@ -52,6 +52,11 @@ KINDS: dict[str, ModelKind] = {
     "neural": ModelKind(
         "neural, exact inference", "arcwise.neural:NeuralParser", "arcwise.neural:NeuralConfig"
     ),
+    "siblings": ModelKind(
+        "graph-based with pairs of siblings, exact inference",
+        "arcwise.siblings:SiblingParser",
+        "arcwise.siblings:SiblingConfig",
+    ),
     "dmv": ModelKind("a grammar, made by 'arcwise induce'", "arcwise.induction.parser:DmvParser"),
     "pipeline": ModelKind(
         "from raw text to trees, made by 'arcwise train --pipeline'", "arcwise.pipeline.pipeline:Pipeline"
