@@ -5,6 +5,7 @@
 void bind_factors(nanobind::module_& m);
 void bind_base(nanobind::module_& m);
 void bind_factors_legal(nanobind::module_& m);
+void bind_factors_padded(nanobind::module_& m);
 
 NB_MODULE(ARCWISE_MODULE, m) {
   nanobind::set_leak_warnings(false);  // objects that live until Python exits are no leaks
@@ -27,6 +28,7 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_inference_tall_sums(m);
   bind_factors(m);
   bind_factors_legal(m);
+  bind_factors_padded(m);
   bind_induction(m);
   bind_transition(m);
   bind_transition_scorer(m);
