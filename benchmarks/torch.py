@@ -237,18 +237,17 @@ def first_use_table() -> str:
     NVRTC has a cache, too, so compilation gets a source it has never seen.
     """
     rows = []
-    folder = compiler.source_folder() / "kernels" / "inference"
     properties = torch.cuda.get_device_properties(0)
     architecture = f"sm_{properties.major}{properties.minor}"
-    for source in sorted(path.name for path in folder.glob("*.cu")):
+    for path in sorted((compiler.source_folder() / "kernels").glob("*/*.cu"), key=lambda path: path.name):
         new = f"\nnamespace {{ __device__ long long made_at = {time.time_ns()}; }}\n".encode()
         began = time.perf_counter()
-        compiler.compile_source((folder / source).read_bytes() + new, source, architecture)
+        compiler.compile_source(path.read_bytes() + new, path.name, architecture)
         compiled = time.perf_counter() - began
-        compiler.machine_code(source, architecture)
+        compiler.machine_code(path.name, architecture)
         began = time.perf_counter()
-        compiler.machine_code(source, architecture)
-        rows.append([source, f"{compiled:.2f}", f"{(time.perf_counter() - began) * 1e3:.1f}"])
+        compiler.machine_code(path.name, architecture)
+        rows.append([path.name, f"{compiled:.2f}", f"{(time.perf_counter() - began) * 1e3:.1f}"])
     return table(["source", "compiled at first use, s", "from the cache, ms"], rows)
 
 

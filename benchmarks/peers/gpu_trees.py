@@ -96,6 +96,15 @@ def _supar() -> GpuPeer:
     )
 
 
+def supar_siblings() -> type[Any]:
+    """Return SuPar's distribution over projective trees with siblings; raises ``ImportError`` without SuPar."""
+    _without_parsers()
+    from supar.structs.tree import Dependency2oCRF
+
+    siblings: type[Any] = Dependency2oCRF
+    return siblings
+
+
 def _without_parsers() -> None:
     """Make ``supar.structs`` importable without the dependencies of SuPar's parsers (stanza, nltk, …).
 

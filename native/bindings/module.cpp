@@ -7,6 +7,7 @@ void bind_base(nanobind::module_& m);
 void bind_factors_legal(nanobind::module_& m);
 void bind_factors_siblings(nanobind::module_& m);
 void bind_siblings(nanobind::module_& m);
+void bind_factors_padded(nanobind::module_& m);
 
 NB_MODULE(ARCWISE_MODULE, m) {
   nanobind::set_leak_warnings(false);  // objects that live until Python exits are no leaks
@@ -31,6 +32,7 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_factors(m);
   bind_factors_legal(m);
   bind_factors_siblings(m);
+  bind_factors_padded(m);
   bind_induction(m);
   bind_transition(m);
   bind_transition_scorer(m);

@@ -23,7 +23,7 @@ from torch import Tensor
 ROOT = Path(__file__).parents[2]
 COMPILER = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
 _WRAPPER = """
-#include "kernels/inference/{source}"
+#include "kernels/{source}"
 #include <barrier>
 extern "C" void* make_barrier(int threads) {{ return new std::barrier<>(threads); }}
 extern "C" void drop_barrier(void* barrier) {{ delete static_cast<std::barrier<>*>(barrier); }}
@@ -117,7 +117,8 @@ def _library(source: str, lanes: int, native: Path) -> ctypes.CDLL:
     made = folder / f"{Path(source).stem}-{lanes}-{digest.hexdigest()[:12]}.so"
     if not made.exists():
         wrapper = folder / f"{made.stem}-{os.getpid()}.cpp"
-        wrapper.write_text(_WRAPPER.format(source=source))
+        (path,) = native.glob(f"kernels/*/{source}")
+        wrapper.write_text(_WRAPPER.format(source=f"{path.parent.name}/{source}"))
         part = made.with_suffix(f".{os.getpid()}.part")
         options = ["-std=c++20", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-pthread", f"-I{native}"]
         options.append(f"-DEMULATED_LANES={lanes}")

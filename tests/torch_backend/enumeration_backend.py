@@ -11,9 +11,10 @@ from torch import Tensor
 
 from arcwise.torch.padded import Padded
 from reference.enumerate_trees import Enumeration, all_trees, is_subtree
+from torch_backend.sibling_enumeration import EnumerationSiblings
 
 
-class EnumerationBackend:
+class EnumerationBackend(EnumerationSiblings):
     """Derivatives of log Z are cumulants of indicators of arcs: their covariance, and their third
     cumulant."""
 

@@ -1,27 +1,9 @@
 // The best projective tree: Eisner (1996) on a GPU. Sums are associated and ties are broken as on the CPU (eisner.cpp).
+#include "kernels/inference/eisner_best.cuh"
 #include "kernels/inference/eisner_walk.cuh"
 
 namespace arcwise {
 
-// A score: the best of two for a sum, the sum of two for a product.
-struct BestScore {
-  double value = minus_infinity();
-  friend DEVICE BestScore operator+(BestScore a, BestScore b) {
-    return {a.value > b.value ? a.value : b.value};
-  }
-  friend DEVICE BestScore operator*(BestScore a, BestScore b) { return {a.value + b.value}; }
-  DEVICE BestScore& operator+=(BestScore other) { return *this = *this + other; }
-};
-DEVICE void set_one(BestScore& x) { x.value = 0; }
-
-// The first of the best splits.
-struct BestSplit {
-  double value = minus_infinity();
-  int split = 1 << 30;
-  DEVICE BestSplit better(const BestSplit& other) const {
-    return other.value > value || (other.value == value && other.split < split) ? other : *this;
-  }
-};
 struct ChooseBest {
   template <typename Group, typename Split>
   DEVICE int operator()(Group, int, int, int from, int to, Split split) const {

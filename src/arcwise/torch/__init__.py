@@ -12,10 +12,12 @@ require("torch")
 
 from arcwise.torch.distribution import TreeCRF  # noqa: E402
 from arcwise.torch.losses import hinge, log_likelihood, risk, softmax_margin  # noqa: E402
+from arcwise.torch.sibling_trees import SiblingTreeCRF  # noqa: E402
 from arcwise.torch.sparse_map import SparseTrees  # noqa: E402
 from arcwise.torch.tree_tensors import Trees, from_trees, to_trees  # noqa: E402
 
 __all__ = [
+    "SiblingTreeCRF",
     "SparseTrees",
     "TreeCRF",
     "Trees",

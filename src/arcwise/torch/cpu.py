@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
@@ -12,15 +12,17 @@ from torch import Tensor
 
 from arcwise import native
 from arcwise.inference.tree_class import TreeClass
-from arcwise.torch.padded import Padded
+from arcwise.torch.cpu_siblings import CpuSiblings
+from arcwise.torch.padded import Padded, PaddedSiblings
 from arcwise.torch.tree_tensors import tensors_are_trees
 
 P = ParamSpec("P")
 T = TypeVar("T")
+BatchT = TypeVar("BatchT", Padded, PaddedSiblings)
 _SEEDS = 2**64
 
 
-class CpuBackend:
+class CpuBackend(CpuSiblings):
     """The C++ kernels, on at most ``torch.get_num_threads()`` threads, fewer for small batches.
 
     Sums are in doubles; contiguous float64 is read and written without a copy. Results do not depend on
@@ -96,21 +98,23 @@ class CpuBackend:
 
 
 def _through_cpu(
-    operation: Callable[Concatenate[CpuBackend, Padded, P], T],
-) -> Callable[Concatenate[CpuFallback, Padded, P], T]:
+    operation: Callable[Concatenate[CpuBackend, BatchT, P], T],
+) -> Callable[Concatenate[CpuFallback, BatchT, P], T]:
     """Return the operation for tensors on another device: copy them to the CPU, and the results back."""
 
     @wraps(operation)
-    def run(self: CpuFallback, batch: Padded, *rest: Any) -> Any:
-        names = "scores", "lengths", "span_ends", "span_starts"
-        on_cpu: dict[str, Any] = {name: getattr(batch, name).cpu() for name in names}
+    def run(self: CpuFallback, batch: BatchT, *rest: Any) -> Any:
+        parts = {field.name: getattr(batch, field.name) for field in fields(batch)}
+        on_cpu: dict[str, Any] = {
+            name: part.cpu() for name, part in parts.items() if isinstance(part, Tensor)
+        }
         others: Any = (value.cpu() if isinstance(value, Tensor) else value for value in rest)
         result: Any = cast(Any, operation)(self.backend, replace(batch, **on_cpu), *others)
         if isinstance(result, Tensor):
             return result.to(batch.scores.device)
         return tuple(tensor.to(batch.scores.device) for tensor in result)
 
-    return cast("Callable[Concatenate[CpuFallback, Padded, P], T]", run)
+    return cast("Callable[Concatenate[CpuFallback, BatchT, P], T]", run)
 
 
 class CpuFallback:
@@ -126,6 +130,11 @@ class CpuFallback:
     decode = _through_cpu(CpuBackend.decode)
     k_best = _through_cpu(CpuBackend.k_best)
     sample = _through_cpu(CpuBackend.sample)
+    sibling_log_partition = _through_cpu(CpuBackend.sibling_log_partition)
+    sibling_marginals = _through_cpu(CpuBackend.sibling_marginals)
+    sibling_marginals_jvp = _through_cpu(CpuBackend.sibling_marginals_jvp)
+    sibling_marginals_second_derivative = _through_cpu(CpuBackend.sibling_marginals_second_derivative)
+    sibling_decode = _through_cpu(CpuBackend.sibling_decode)
 
     def are_trees(self, heads: Tensor, lengths: Tensor, projective: bool, single_root: bool) -> Tensor:
         """See ``TreeBackend.are_trees``."""

@@ -1,4 +1,4 @@
-"""``Padded`` batches and the ``TreeBackend`` interface between the layer and the kernels of each device."""
+"""``Padded`` batches and the interface between the layers and the kernels of each device, ``TreeBackend``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,79 @@ class Padded:
     """(B+1,), int64: where the spans of each sentence start. Both tensors are empty if there are no spans."""
 
 
-class TreeBackend(Protocol):
+@dataclass(slots=True)
+class PaddedSiblings:
+    """Arc and sibling scores of projective trees, padded to the longest sentence; what no tree uses is never
+    read."""
+
+    scores: Tensor
+    """(B, N+1, N+1), contiguous, float32 or float64; ``scores[b, h, m]``, -inf forbids.
+
+    All tensors share its device.
+    """
+    siblings: Tensor
+    """(B, N+1, N+1, N+1), contiguous, of the scores' type.
+
+    ``siblings[b, h, s, m]`` is added where m is the next dependent of h after s on the same side, outward from
+    h; ``siblings[b, h, h, m]`` where m is the first one.
+    """
+    lengths: Tensor
+    """(B,), int32: the number of words of each sentence, 0..N."""
+    single_root: bool
+
+    def directions(self, *directions: Tensor) -> list[Tensor]:
+        """Return directions as the kernels read them, alternately of arcs and of pairs: contiguous, of the
+        scores' type."""
+        for at, direction in enumerate(directions):
+            expected = (self.scores, self.siblings)[at % 2].shape
+            if direction.shape != expected:
+                raise ValueError(
+                    f"direction: found shape {tuple(direction.shape)}, expected {tuple(expected)}"
+                )
+        return [direction.detach().to(self.scores.dtype).contiguous() for direction in directions]
+
+
+class SiblingBackend(Protocol):
+    """The operations of one kind of device on projective trees with sibling scores.
+
+    Conventions as in ``TreeBackend``, but log Z and scores of trees are float64. *Pairs* are (h, s, m) as in
+    ``PaddedSiblings.siblings``."""
+
+    def sibling_log_partition(self, batch: PaddedSiblings) -> Tensor:
+        """Return log Z, (B,)."""
+        ...
+
+    def sibling_marginals(self, batch: PaddedSiblings) -> tuple[Tensor, Tensor, Tensor]:
+        """Return log Z, (B,), and the probability of every arc, (B, N+1, N+1), and pair, (B, N+1, N+1, N+1)."""
+        ...
+
+    def sibling_marginals_jvp(
+        self, batch: PaddedSiblings, first: Tensor, first_siblings: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return the derivative of the marginals of arcs and of pairs in a direction.
+
+        It is the Hessian of log Z times the direction.
+        """
+        ...
+
+    def sibling_marginals_second_derivative(
+        self,
+        batch: PaddedSiblings,
+        first: Tensor,
+        first_siblings: Tensor,
+        second: Tensor,
+        second_siblings: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """Return the second derivative of the marginals of arcs and of pairs in two directions."""
+        ...
+
+    def sibling_decode(self, batch: PaddedSiblings) -> tuple[Tensor, Tensor]:
+        """Return the heads of the best trees, (B, N+1), int64, -1 for root and padding, and their scores,
+        (B,)."""
+        ...
+
+
+class TreeBackend(SiblingBackend, Protocol):
     """The operations of one kind of device.
 
     Results are padded with 0 (probabilities, derivatives) or -1 (heads).

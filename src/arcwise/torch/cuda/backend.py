@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from arcwise.torch.cpu import CpuBackend, CpuFallback
-from arcwise.torch.cuda import eisner, matrix_tree, spanning_tree, wilson
+from arcwise.torch.cuda import eisner, eisner_siblings, matrix_tree, spanning_tree, wilson
 from arcwise.torch.cuda.are_trees import are_trees
 from arcwise.torch.cuda.compiler import CudaError
 from arcwise.torch.cuda.gpu import gpu
 from arcwise.torch.cuda.launcher import Launcher
 from arcwise.torch.eager import no_spans
-from arcwise.torch.padded import Padded, TreeBackend
+from arcwise.torch.padded import Padded, PaddedSiblings, TreeBackend
 
 LONGEST = 512
 """Number of words of the longest sentence that the kernels accept."""
@@ -80,6 +80,46 @@ class CudaBackend:
         if _is_long(heads):
             return self.fallback.are_trees(heads, lengths, projective, single_root)
         return are_trees(self.launcher, heads, lengths, projective, single_root)
+
+    def sibling_log_partition(self, batch: PaddedSiblings) -> Tensor:
+        """See ``SiblingBackend.sibling_log_partition``."""
+        if _is_long(batch.scores):
+            return self.fallback.sibling_log_partition(batch)
+        return eisner_siblings.log_partition(self.launcher, batch)
+
+    def sibling_marginals(self, batch: PaddedSiblings) -> tuple[Tensor, Tensor, Tensor]:
+        """See ``SiblingBackend.sibling_marginals``."""
+        if _is_long(batch.scores):
+            return self.fallback.sibling_marginals(batch)
+        return eisner_siblings.marginals(self.launcher, batch)
+
+    def sibling_marginals_jvp(
+        self, batch: PaddedSiblings, first: Tensor, first_siblings: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """See ``SiblingBackend.sibling_marginals_jvp``."""
+        if _is_long(batch.scores):
+            return self.fallback.sibling_marginals_jvp(batch, first, first_siblings)
+        return eisner_siblings.derivatives(self.launcher, batch, first, first_siblings)
+
+    def sibling_marginals_second_derivative(
+        self,
+        batch: PaddedSiblings,
+        first: Tensor,
+        first_siblings: Tensor,
+        second: Tensor,
+        second_siblings: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """See ``SiblingBackend.sibling_marginals_second_derivative``."""
+        directions = first, first_siblings, second, second_siblings
+        if _is_long(batch.scores):
+            return self.fallback.sibling_marginals_second_derivative(batch, *directions)
+        return eisner_siblings.derivatives(self.launcher, batch, *directions)
+
+    def sibling_decode(self, batch: PaddedSiblings) -> tuple[Tensor, Tensor]:
+        """See ``SiblingBackend.sibling_decode``."""
+        if _is_long(batch.scores):
+            return self.fallback.sibling_decode(batch)
+        return eisner_siblings.decode(self.launcher, batch)
 
 
 @cache

@@ -29,6 +29,14 @@ def source_folder() -> Path:
     return Path(str(_cpu.__file__)).parent / "cuda_source"
 
 
+def source_path(source: str) -> Path:
+    """Return the file of this name, which is in the folder of one room alone."""
+    paths = list((source_folder() / "kernels").glob(f"*/{source}"))
+    if len(paths) != 1:
+        raise CudaError(f"{source}: found {len(paths)} files of this name in {source_folder()}, expected 1")
+    return paths[0]
+
+
 def cache_folder() -> Path:
     """Return the cache of compiled kernels: ``$XDG_CACHE_HOME/arcwise/kernels``, or
     ``~/.cache/arcwise/kernels``."""
@@ -36,14 +44,13 @@ def cache_folder() -> Path:
 
 
 def machine_code(source: str, architecture: str) -> bytes:
-    """Return the cubin of ``kernels/inference/<source>`` for an architecture (``sm_90``), cached or
-    compiled."""
+    """Return the cubin of ``kernels/<room>/<source>`` for an architecture (``sm_90``), cached or compiled."""
     cached = cache_folder() / f"{Path(source).stem}-{architecture}-{_digest(source, architecture)}.cubin"
     try:
         return cached.read_bytes()
     except OSError:
         pass
-    text = (source_folder() / "kernels" / "inference" / source).read_bytes()
+    text = source_path(source).read_bytes()
     code = compile_source(text, source, architecture)
     _store(cached, code)
     return code

@@ -172,11 +172,11 @@ def _table_plan(
     tables: int,
 ) -> _EisnerPlan:
     """Put as many tables as fit into shared memory, in order, and the others into the workspace."""
-    threads = _threads(multiprocessors, most_threads, sentences, words)
-    row = _stride(words) * size
+    threads = block_threads(multiprocessors, most_threads, sentences, words)
+    row = row_stride(words) * size
     square, triangle = (words + 1) * row, (words // 2 + 1) * row
     left = [square, square, triangle, square][:tables]
-    shared = _scratch(words, threads)
+    shared = scratch_bytes(words, threads)
     while left and shared + left[0] <= most_shared:
         shared += left.pop(0)
     room = max(_WORKSPACE_SHARE * sentences * (words + 1) ** 2, _SMALL_WORKSPACE)
@@ -189,12 +189,12 @@ def _table_plan(
 @lru_cache(maxsize=1024)
 def _list_plan(multiprocessors: int, most_threads: int, sentences: int, words: int, k: int) -> _EisnerPlan:
     """Plan k-best lists in the workspace, see ``EisnerLists``."""
-    threads = _threads(multiprocessors, most_threads, sentences, words)
+    threads = block_threads(multiprocessors, most_threads, sentences, words)
     side = words + 1
     lists = side * side + words * side // 2
     workspace = rounded_up(k * (8 * side + 12 * lists), 16)
     blocks = _blocks(multiprocessors, sentences, workspace, _LIST_WORKSPACE)
-    return _EisnerPlan(blocks, threads, _scratch(words, threads), workspace)
+    return _EisnerPlan(blocks, threads, scratch_bytes(words, threads), workspace)
 
 
 def _blocks(multiprocessors: int, sentences: int, workspace: int, room: int) -> int:
@@ -204,18 +204,18 @@ def _blocks(multiprocessors: int, sentences: int, workspace: int, room: int) -> 
     return max(1, min(sentences, 2 * multiprocessors, room // workspace))
 
 
-def _threads(multiprocessors: int, most: int, sentences: int, words: int) -> int:
+def block_threads(multiprocessors: int, most: int, sentences: int, words: int) -> int:
     """Four threads per cell of the narrowest width; eight if a multiprocessor has only one block."""
     is_alone = sentences <= multiprocessors or words > 56
     return min(most, 512, max(64, rounded_up((8 if is_alone else 4) * (words + 1), 64)))
 
 
-def _stride(words: int) -> int:
+def row_stride(words: int) -> int:
     """``eisner_stride``."""
     return words + 1 + (10 - words % 8) % 8
 
 
-def _scratch(words: int, threads: int) -> int:
+def scratch_bytes(words: int, threads: int) -> int:
     """The bytes of ``EisnerScratch``."""
     return rounded_up(64 + 8 * (words + 1 + threads), 16)
 
