@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from arcwise.evaluation import Options, calibration, evaluate, verdicts
+from arcwise.evaluation import Options, evaluate, verdicts
+from arcwise.evaluation.calibration import calibration
 from arcwise.parsing.parser import ParseOptions
 from arcwise.text.plain_text import plain_text
 from arcwise.treebanks import Treebank
