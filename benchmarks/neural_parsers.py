@@ -18,7 +18,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -31,7 +31,8 @@ from measuring.where import add_engine_options, engine_from
 from arcwise.evaluation import evaluate
 from arcwise.learning.config import from_dict
 from arcwise.learning.progress import Progress
-from arcwise.models.train_pipeline import METRICS, NEURAL, raw_text_scores
+from arcwise.models.raw_text import CONFIDENCES, METRICS, raw_text_calibration, raw_text_scores
+from arcwise.models.train_pipeline import NEURAL
 from arcwise.neural import NeuralConfig, NeuralModel, NeuralParser
 from arcwise.neural.model_selection import tune_decoding
 from arcwise.neural.tags import PredictedTags
@@ -47,8 +48,10 @@ from benchmarks.report import write_section
 
 GOLD = ("English-EWT", "Danish-CDT", "Dutch-Alpino-cdbl", "Turkish-IMST")
 OWN = ("English-EWT", "Turkish-IMST", "Portuguese-Bosque", "Gothic-PROIEL")
-MORE_SEEDS = "Gothic-PROIEL"
-"""The smallest treebanks, where seeds differ most: trained with all seeds, and in two sizes."""
+MORE_SEEDS = ("Turkish-IMST", "Portuguese-Bosque", "Gothic-PROIEL")
+"""Treebanks whose networks with own tags are trained with all seeds, and averaged."""
+TWO_SIZES = "Gothic-PROIEL"
+"""The smallest treebank, where seeds differ most: trained in two sizes."""
 FOLDS = 5
 COLUMNS = ("upos", "xpos", "feats", "lemma")
 NOTE = """Trained on one H200, up to fifteen trainings at a time (`training` is the time of one of them,
@@ -94,7 +97,7 @@ def cells(seeds: Sequence[int]) -> list[Cell]:
     """All cells, longest trainings first."""
     return [
         *(Cell(name, "base", seed, own_tags=True) for name in OWN for seed in _own_seeds(name, seeds)),
-        *(Cell(MORE_SEEDS, "large", seed, own_tags=True) for seed in seeds),
+        *(Cell(TWO_SIZES, "large", seed, own_tags=True) for seed in seeds),
         *(Cell("English-EWT", "small", seed, own_tags=True) for seed in seeds[:1]),
         *(Cell(name, "base", seed) for name in GOLD for seed in seeds),
         *(Cell("English-EWT", "small", seed) for seed in seeds),
@@ -102,7 +105,7 @@ def cells(seeds: Sequence[int]) -> list[Cell]:
 
 
 def _own_seeds(treebank: str, seeds: Sequence[int]) -> Sequence[int]:
-    return seeds if treebank == MORE_SEEDS else seeds[:1]
+    return seeds if treebank in MORE_SEEDS else seeds[:1]
 
 
 def seen(cell: Cell, part: str) -> Treebank:
@@ -188,39 +191,62 @@ def figures(model: NeuralModel, cell: Cell, part: str) -> dict[str, float]:
     return scores_by_name
 
 
-def together(cells: Sequence[Cell]) -> dict[str, dict[str, dict[str, float]]] | None:
+def ensemble(cells: Sequence[Cell]) -> NeuralModel:
+    """The cached networks of all seeds as one model, tuned on dev."""
+    models = [NeuralParser.load(cell.model).model for cell in cells]
+    members = tuple(member for model in models for member in model.members)
+    model = replace(models[0], members=members)
+    return tune_decoding(model, seen(cells[0], "dev"), (), threads=1, progress=Progress(shown=False))
+
+
+def together(cells: Sequence[Cell], *, raw: bool = False) -> dict[str, Any] | None:
     """Figures of the ensemble of all cached seeds, as ``--ensemble`` builds it; None without cached
-    models.
+    models. ``raw``: measure it from raw text too.
     """
-    if not all(cell.model.exists() for cell in cells):
-        return None
     kept = cells[0].path.with_name(f"{cells[0].path.stem}-ensemble-{len(cells)}.json")
-    if not kept.exists():
-        models = [NeuralParser.load(cell.model).model for cell in cells]
-        members = tuple(member for model in models for member in model.members)
-        one = replace(models[0], members=members)
-        fitted = tune_decoding(one, seen(cells[0], "dev"), (), threads=1, progress=Progress(shown=False))
-        record = {"int8": {part: figures(fitted, cells[0], part) for part in ("dev", "test")}}
+    record = json.loads(kept.read_bytes()) if kept.exists() else {}
+    if (not record or raw) and all(cell.model.exists() for cell in cells):
+        model = ensemble(cells)
+        record["int8"] = {part: figures(model, cells[0], part) for part in ("dev", "test")}
+        if raw:
+            pipeline = Pipeline(*tokenizer_and_tagger(cells[0].treebank), NeuralParser(model))
+            record |= raw_figures(pipeline, cells[0].treebank)
         with open_output(kept) as stream:
             stream.write(json.dumps(record).encode())
-    return json.loads(kept.read_bytes())  # type: ignore[no-any-return]
+    return record or None
+
+
+@cache
+def tokenizer_and_tagger(treebank: str) -> tuple[Tokenizer, Tagger]:
+    """Tokenizer and tagger trained on the same data as the networks."""
+    train = read_whole(treebank, "train")
+    return Tokenizer.train(train), Tagger.train(train)
+
+
+def raw_figures(pipeline: Pipeline, treebank: str) -> dict[str, Any]:
+    """Scores and calibration on the raw text of the development and test data."""
+    parts = {part: read_whole(treebank, part) for part in ("dev", "test")}
+    return {
+        "raw_dev": raw_text_scores(pipeline, parts["dev"]),
+        "raw": raw_text_scores(pipeline, parts["test"]),
+        "raw_calibration": raw_text_calibration(pipeline, parts["test"]),
+    }
 
 
 def from_raw_text(cell: Cell) -> None:
     """Measure the cached model in a pipeline, with a tokenizer and tagger trained on the same data.
 
-    Scores on the raw text of the test data, and words per second on one core from text to CoNLL-U; added to
+    Scores and calibration on raw text, and words per second on one core from text to CoNLL-U; added to
     the cached figures.
     """
-    train, test = read_whole(cell.treebank, "train"), read_whole(cell.treebank, "test")
-    pipeline = Pipeline(Tokenizer.train(train), Tagger.train(train), NeuralParser.load(cell.model))
+    pipeline = Pipeline(*tokenizer_and_tagger(cell.treebank), NeuralParser.load(cell.model))
+    test = read_whole(cell.treebank, "test")
     text = plain_text(test).text.encode()
 
     def parse() -> object:
         return b"".join(piece.treebank.data for piece in pipeline.analyses(io.BytesIO(text)))
 
-    record = json.loads(cell.path.read_bytes())
-    record["raw"] = raw_text_scores(pipeline, test)
+    record = json.loads(cell.path.read_bytes()) | raw_figures(pipeline, cell.treebank)
     record["raw_speed"] = test.word_count / interleaved({"": parse}, repeat=3)[""]
     with open_output(cell.path) as stream:
         stream.write(json.dumps(record).encode())
@@ -245,15 +271,40 @@ def measure_speed(everything: Sequence[Cell]) -> None:
 
 
 def raw_rows(everything: Sequence[Cell]) -> list[list[str]]:
-    """One row per pipeline measured on raw text."""
+    """One row per kind of pipeline measured on raw text, the mean over seeds, and one per ensemble."""
     table_rows = []
-    for cell in everything:
-        record = json.loads(cell.path.read_bytes()) if cell.path.exists() else {}
-        if "raw" in record:
-            scores = [f"{record['raw'][name]:.2f}" for name in METRICS]
-            speed = f"{record['raw_speed']:,.0f}" if "raw_speed" in record else ""
-            table_rows.append([cell.name, *scores, speed])
+    for name, seeds in by_name(everything).items():
+        kept = [json.loads(cell.path.read_bytes()) for cell in seeds if cell.path.exists()]
+        if kept := [record for record in kept if "raw" in record]:
+            table_rows.append(_raw_row(name, kept))
+        if len(seeds) > 1 and "raw" in (record := together(seeds) or {}):
+            table_rows.append(_raw_row(f"{name}, ensemble of {len(seeds)}", [record]))
     return table_rows
+
+
+def by_name(everything: Sequence[Cell]) -> dict[str, list[Cell]]:
+    """The cells that differ only in their seed, by their name."""
+    groups: dict[str, list[Cell]] = {}
+    for cell in everything:
+        groups.setdefault(cell.name, []).append(cell)
+    return groups
+
+
+def _raw_row(name: str, kept: Sequence[dict[str, Any]]) -> list[str]:
+    scores = [f"{mean(record['raw'][metric] for record in kept):.2f}" for metric in METRICS]
+    las = sorted(record["raw"]["LAS"] for record in kept)
+    spread = f"{las[0]:.2f}–{las[-1]:.2f}" if len(las) > 1 else ""
+    calibrated = [record["raw_calibration"] for record in kept if "raw_calibration" in record]
+    errors = [f"{mean(error[key] for error in calibrated):.1f}" for key in CONFIDENCES if calibrated]
+    speeds = [record["raw_speed"] for record in kept if "raw_speed" in record]
+    return [
+        name,
+        str(len(kept)),
+        *scores,
+        spread,
+        " / ".join(errors),
+        f"{max(speeds):,.0f}" if speeds else "",
+    ]
 
 
 def rows(everything: Sequence[Cell]) -> list[list[str]]:
@@ -276,7 +327,7 @@ def rows(everything: Sequence[Cell]) -> list[list[str]]:
                     _speed(kept) if precision == "int8" else "",
                 ]
             )
-        if len(models) > 1 and not models[0].own_tags:
+        if len(models) > 1:
             many = together(models)
             if many is not None:
                 table_rows.append(
@@ -330,6 +381,9 @@ def main() -> None:
         if cell.own_tags and cell.model.exists():
             from_raw_text(cell)
             print("from raw text:", cell.name, flush=True)
+    for seeds in by_name(chosen).values() if options.raw else ():
+        if seeds[0].own_tags and len(seeds) > 1:
+            together(seeds, raw=True)
     if options.speed:
         measure_speed([cell for cell in chosen if cell.model.exists()])
     header = [
@@ -346,7 +400,11 @@ def main() -> None:
     text = f"{NOTE}\n\n{table(header, rows(chosen))}"
     if pipelines := raw_rows(chosen):
         text += "\nRaw text of the test data (CoNLL 2018 F1; subtypes cut, as in that task):\n\n"
-        text += table(["treebank, size", *METRICS, "words/s, one core"], pipelines)
+        header = [
+            *("treebank, size", "seeds", *METRICS, "LAS, lowest–highest"),
+            *("ECE of heads / labelled arcs / tags, %", "words/s, one core"),
+        ]
+        text += table(header, pipelines)
     print(text)
     if options.report:
         write_section(

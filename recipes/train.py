@@ -1,14 +1,15 @@
 """Train a pipeline with a model card for every freely licensed treebank (``make models``).
 
 ``python recipes/train.py [NAME …]`` trains the named ones from the treebanks in ARCWISE_TREEBANKS:
-NAME/train.conllu.xz, dev and test. Options come from recipes/NAME.toml or else recipes/default.toml;
+NAME/train.conllu.xz, dev and test. Options come from recipes/NAME.toml or else recipes/language.toml;
 training is deterministic. Models and cards go to the folder models, and into the list of known
 models (src/arcwise/data/known-models.json); the English ones, which ship with arcwise, go to
 src/arcwise/shipped_models. A recipe with a section [distillation] has the teacher of ``FREE`` and learns from
 ``--text FILE`` too, such as that of recipes/free_text.py. ``--parser FILE`` uses a parser trained before,
 e.g. by ``benchmarks.neural_parsers --models`` on a machine with a GPU. ``--rules`` does not train: it updates
 the character substitutes (``arcwise.features.look_alikes``), the treebank's rules and which lemma scripts fit
-unseen forms in the existing model.
+unseen forms in the existing model. ``--card`` trains nothing either: it scores the existing model again and writes
+its card.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from arcwise.distillation import DistillationConfig
 from arcwise.distillation.teacher import distillation_section
@@ -34,16 +36,21 @@ from arcwise.learning.trained_model import TrainedParser
 from arcwise.models import open_model, open_packed
 from arcwise.models.model_card import ModelCard, Scores, calibration_note, describe
 from arcwise.models.teacher import load_distillation
-from arcwise.models.train_pipeline import Teach, raw_text_scores, read_config, train_pipeline
+from arcwise.models.raw_text import raw_text_calibration, raw_text_scores
+from arcwise.models.train_pipeline import Teach, read_config, train_pipeline
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.text.tagger import Tagger
 from arcwise.text.tokenizer import Tokenizer, TokenizerConfig
 from arcwise.treebanks import Treebank
-from arcwise.treebanks.files import read_bytes
+from arcwise.treebanks.files import open_output, read_bytes
 
 ROOT = Path(__file__).parents[1]
 SHIPPED = ROOT / "src" / "arcwise" / "shipped_models"
 KNOWN = ROOT / "src" / "arcwise" / "data" / "known-models.json"
+
+
+Keep = Literal["nothing", "weights", "model"]
+"""What stays of an existing model: nothing, its weights (``--rules``), or all of it (``--card``)."""
 
 
 @dataclass(frozen=True)
@@ -97,55 +104,32 @@ def train(
     folder: Path,
     parser_file: str | None = None,
     *,
-    rules: bool = False,
+    keep: Keep = "nothing",
     texts: Sequence[str] = (),
 ) -> Path:
     """Train the pipeline of a treebank and write it with its card; returns the path of the model.
 
-    ``parser_file``: a parser trained before; ``rules``: keep the weights of the existing model; ``texts``:
-    what a teacher labels for the parser beside the treebank.
+    ``parser_file``: a parser trained before; ``keep``: what stays of the existing model; ``texts``: what a
+    teacher labels for the parser beside the treebank.
     """
     source = FREE[name]
     parts = {part: _read(folder, source.treebank or name, part) for part in ("train", "dev", "test")}
-    taught = bool(source.teacher)
-    config, parser = read_config(_recipe(name), kind=None, jackknife=None, seed=None, taught=taught)
-    card = {
-        "language": source.language,
-        "treebank": source.version,
-        "licence": f"{source.licence} (the treebank's)",
-        "made by": _command(name, parser_file, texts),
-    }
     target = (SHIPPED if source.shipped else ROOT / "models") / f"{source.code}.arcwise"
     with Progress() as progress:
-        if rules:
-            packed = _with_rules(read_model(target), parts["train"])
-            before = packed.header["card"]["made by"].split("; ")[0]
-            if name not in before.split():
-                before = _command(name, None, texts)
-            packed.header["card"] |= card | {"made by": f"{before}; {_command(name, None, ())} --rules"}
-            pipeline = open_packed(packed)
-        elif parser_file is not None:
-            tokenizer = Tokenizer.train(parts["train"], config=config.tokenizer, seed=config.seed)
-            tagger = Tagger.train(parts["train"], config=config.tagger, seed=config.seed)
-            pipeline = _reading(Pipeline(tokenizer, tagger, open_model(parser_file), card=card))
+        if keep == "nothing":
+            packed = _trained(name, parts, parser_file, texts, progress).pack()
         else:
-            pipeline = train_pipeline(
-                parts["train"],
-                parts["dev"],
-                config=config,
-                parser=parser,
-                card=card,
-                progress=progress,
-                teach=_teach(source.teacher, _recipe(name), texts) if taught else None,
-            )
-        target.parent.mkdir(parents=True, exist_ok=True)
-        saved = open_packed(packed if rules else pipeline.pack())
+            packed = read_model(target)
+            if keep == "weights":
+                packed = _with_rules(name, packed, parts["train"])
+        saved = open_packed(packed)
         assert isinstance(saved, Pipeline)
         scores = {part: raw_text_scores(saved, parts[part]) for part in ("dev", "test")}
-        (packed.header["card"] if rules else pipeline.card).update(scores)
-        write_model(target, packed if rules else pipeline.pack())
-        command = pipeline.card["made by"]
-        description = _card(name, source, saved, target, scores, parts, command)
+        notes = scores | {"calibration": raw_text_calibration(saved, parts["test"])}
+        packed.header["card"].update(notes)
+        saved.card.update(notes)
+        write_model(target, packed)
+        description = _card(name, source, saved, target, scores, parts)
         target.with_suffix(".md").write_text(description.markdown())
         if not source.shipped:
             _register(source, description, target)
@@ -155,6 +139,39 @@ def train(
     return target
 
 
+def _trained(
+    name: str,
+    parts: Mapping[str, Treebank],
+    parser_file: str | None,
+    texts: Sequence[str],
+    progress: Progress,
+) -> Pipeline:
+    """Train tokenizer and tagger, and the parser unless there is one."""
+    taught = bool(FREE[name].teacher)
+    config, parser = read_config(_recipe(name), kind=None, jackknife=None, seed=None, taught=taught)
+    card = _notes(name) | {"made by": _command(name, parser_file, texts)}
+    if parser_file is not None:
+        tokenizer = Tokenizer.train(parts["train"], config=config.tokenizer, seed=config.seed)
+        tagger = Tagger.train(parts["train"], config=config.tagger, seed=config.seed)
+        return _reading(Pipeline(tokenizer, tagger, open_model(parser_file), card=card))
+    return train_pipeline(
+        parts["train"],
+        parts["dev"],
+        config=config,
+        parser=parser,
+        card=card,
+        progress=progress,
+        teach=_teach(FREE[name].teacher, _recipe(name), texts) if taught else None,
+    )
+
+
+def _notes(name: str) -> dict[str, str]:
+    """What the model file says about its training data."""
+    source = FREE[name]
+    licence = f"{source.licence} (the treebank's)"
+    return {"language": source.language, "treebank": source.version, "licence": licence}
+
+
 def _teach(teacher: str, recipe: Path, texts: Sequence[str]) -> Teach:
     """Return how a teacher labels the treebank and the texts, as the student's own tagger tags them."""
     section = distillation_section(read_toml(recipe)) or {}
@@ -162,7 +179,7 @@ def _teach(teacher: str, recipe: Path, texts: Sequence[str]) -> Teach:
     return lambda student: load_distillation(teacher, texts, config=config, student=student)
 
 
-def _with_rules(packed: Packed, train: Treebank) -> Packed:
+def _with_rules(name: str, packed: Packed, train: Treebank) -> Packed:
     """Update what a pipeline's header says about the treebank; the weights stay as they are, bit for bit."""
     learned = Tokenizer.train(train, config=TokenizerConfig(epochs=1, folds=0)).pack().header
     header = copy.deepcopy(dict(packed.header))
@@ -172,6 +189,10 @@ def _with_rules(packed: Packed, train: Treebank) -> Packed:
         "script_fits": _script_fits(header["tagger"]["scripts"], train),
     }
     header["parser"]["header"]["look_alikes"] = learned["look_alikes"]
+    before = header["card"]["made by"].split("; ")[0]
+    if name not in before.split():
+        before = _command(name, None, ())
+    header["card"] |= _notes(name) | {"made by": f"{before}; {_command(name, None, ())} --rules"}
     return replace(packed, header=header)
 
 
@@ -200,7 +221,7 @@ def _command(name: str, parser_file: str | None, texts: Sequence[str]) -> str:
 
 def _recipe(name: str) -> Path:
     recipe = ROOT / "recipes" / f"{name}.toml"
-    return recipe if recipe.exists() else ROOT / "recipes" / "default.toml"
+    return recipe if recipe.exists() else ROOT / "recipes" / "language.toml"
 
 
 def _read(folder: Path, name: str, part: str) -> Treebank:
@@ -216,13 +237,13 @@ def _card(
     target: Path,
     scores: Scores,
     parts: Mapping[str, Treebank],
-    command: str,
 ) -> ModelCard:
     train, closing = parts["train"], [calibration_note(saved, parts["test"])]
+    command = str(saved.card["made by"])
     if not source.shipped:
         closing.append(f"In a clone of the repository, `arcwise models install {source.code}` installs it.")
     card = describe(saved, target, load=source.code, scores=scores, closing=closing)
-    recipe = f"`{command}`, options in `recipes/{_recipe(name).name}`{_trained_before(command, source)}"
+    recipe = f"`{command}`, options in `recipes/{_recipe(name).name}`{_trained_before(command, source, saved)}"
     licence = f"{source.licence}, that of the training data"
     # A student's own count includes the text.
     gold = {"sentences": len(train), "words": train.word_count}
@@ -241,12 +262,14 @@ def _register(source: Source, card: ModelCard, target: Path) -> None:
             "scores": card.scores["test"],
         }
     }
-    KNOWN.write_text(json.dumps(known, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
+    # Atomic: several trainings may end at the same time.
+    with open_output(KNOWN) as out:
+        out.write((json.dumps(known, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode())
 
 
-def _trained_before(command: str, source: Source) -> str:
+def _trained_before(command: str, source: Source, saved: Pipeline) -> str:
     if "--parser" not in command:
-        return ""
+        return "; the network was trained on an H200" if saved.parser.info.get("device") == "cuda" else ""
     if source.lessons:
         return "; `recipes/taught_english.py` trained teachers and parser on an H200"
     return (
@@ -264,8 +287,18 @@ def main() -> None:
     parser.add_argument("--parser", help="use a parser trained before")
     parser.add_argument(
         "--rules",
-        action="store_true",
+        dest="keep",
+        action="store_const",
+        const="weights",
+        default="nothing",
         help="update the substitutes and rules of the existing model without training",
+    )
+    parser.add_argument(
+        "--card",
+        dest="keep",
+        action="store_const",
+        const="model",
+        help="score the existing model again and write its card",
     )
     parser.add_argument("--text", action="append", default=[], help="text that a teacher labels; repeatable")
     options = parser.parse_args()
@@ -276,7 +309,7 @@ def main() -> None:
         if name not in FREE:
             sys.exit(f"recipes/train.py: found {name!r}, expected one of {', '.join(FREE)}")
         texts = options.text if FREE[name].teacher else []
-        train(name, Path(folder), options.parser, rules=options.rules, texts=texts)
+        train(name, Path(folder), options.parser, keep=options.keep, texts=texts)
 
 
 if __name__ == "__main__":

@@ -142,7 +142,7 @@ def describe(
         parser=str(info.get("kind") or ""),
         bytes=file.stat().st_size,
         scores=scores,
-        closing=(GENRES, *closing),
+        closing=(GENRES, *calibration_notes(card), *closing),
     )
 
 
@@ -154,7 +154,7 @@ def model_card(
     parts: score the model on these parts of a treebank (``dev``, ``test``) instead of repeating the scores
     that its file has; on ``test``, measure the calibration too.
     """
-    from arcwise.models.train_pipeline import raw_text_scores
+    from arcwise.models.raw_text import raw_text_calibration, raw_text_scores
 
     path = model_path(model)
     if read_model(path).kind != "pipeline":
@@ -164,8 +164,25 @@ def model_card(
     if parts is None:
         return describe(pipeline, path, load=name)
     scores = {part: raw_text_scores(pipeline, gold, threads=threads) for part, gold in parts.items()}
-    closing = [calibration_note(pipeline, parts["test"])] if "test" in parts else []
+    closing = []
+    pipeline.card.pop("calibration", None)
+    if "test" in parts:
+        pipeline.card["calibration"] = raw_text_calibration(pipeline, parts["test"], threads=threads)
+        closing.append(calibration_note(pipeline, parts["test"]))
     return describe(pipeline, path, load=name, scores=scores, closing=closing)
+
+
+def calibration_notes(card: Mapping[str, Any]) -> list[str]:
+    """Return the calibration from raw text that a model file states, in a sentence; none if it states none.
+
+    >>> calibration_notes({"calibration": {"HeadProb": 0.93, "UposProb": 0.4}})
+    ['Expected calibration error on the raw text of the test set: HeadProb 0.9 %, UposProb 0.4 %.']
+    """
+    errors = card.get("calibration")
+    if not isinstance(errors, Mapping) or not errors:
+        return []
+    stated = ", ".join(f"{name} {error:.1f} %" for name, error in errors.items())
+    return [f"Expected calibration error on the raw text of the test set: {stated}."]
 
 
 def calibration_note(pipeline: Pipeline, test: Treebank) -> str:

@@ -13,8 +13,9 @@ from arcwise.learning.model_file import write_model
 from arcwise.learning.progress import Progress
 from arcwise.models.installed import SUFFIX, check_model_name, model_folders, train_command
 from arcwise.models.model_card import calibration_note, describe
+from arcwise.models.raw_text import raw_text_calibration, raw_text_scores
 from arcwise.models.registry import open_packed
-from arcwise.models.train_pipeline import PipelineConfig, raw_text_scores, read_config, train_pipeline
+from arcwise.models.train_pipeline import PipelineConfig, read_config, train_pipeline
 from arcwise.models.treebank_folder import TreebankFolder, settings_for
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.treebanks import Treebank
@@ -73,6 +74,8 @@ def train_by_name(training: NamedTraining, progress: Progress) -> tuple[Path, Pa
     saved = open_packed(pipeline.pack("int8"))
     assert isinstance(saved, Pipeline)
     pipeline.card |= {p: raw_text_scores(saved, gold, threads=training.threads) for p, gold in parts.items()}
+    if "test" in parts:
+        pipeline.card["calibration"] = raw_text_calibration(saved, parts["test"], threads=training.threads)
     write_model(model, pipeline.pack("int8"))
     _write_card(saved, pipeline.card, parts, model, card_file, training.name)
     return model, card_file

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,6 @@ from arcwise.distillation import Distillation
 from arcwise.distillation.teacher import SECTION, distillation_section
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError, OptionError
-from arcwise.evaluation import evaluate
 from arcwise.graph import GraphParser
 from arcwise.learning.config import from_dict, read_toml
 from arcwise.learning.folds import Development, Folds, development
@@ -19,13 +17,12 @@ from arcwise.learning.options import SEEDS, check_options, option, section, shor
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained_model import TrainedParser
 from arcwise.models.averaged_tags import MOST_SENTENCES, average_tags
+from arcwise.models.raw_text import METRICS, raw_text_scores
 from arcwise.models.registry import trainable
 from arcwise.models.training import parser_config, train_parser
 from arcwise.neural.config import INPUTS
-from arcwise.parsing.parser import ParseOptions
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.text.jackknife import jackknife_tags
-from arcwise.text.plain_text import plain_text
 from arcwise.text.tagger import Tagger, TaggerConfig
 from arcwise.text.tokenizer import Tokenizer, TokenizerConfig
 from arcwise.treebanks import Treebank
@@ -38,21 +35,6 @@ NEURAL: dict[str, Any] = {
 """What a neural parser sees and learns in a pipeline unless told otherwise."""
 SMALL_DATA_TRAINER = "log-linear"
 """The trainer of the graph-based parser up to ``MOST_SENTENCES``."""
-METRICS = (
-    "Tokens",
-    "Sentences",
-    "Words",
-    "UPOS",
-    "XPOS",
-    "UFeats",
-    "Lemmas",
-    "UAS",
-    "LAS",
-    "CLAS",
-    "MLAS",
-    "BLEX",
-)
-"""The metrics of CoNLL 2018 that a model card lists."""
 
 
 @dataclass(frozen=True)
@@ -237,12 +219,3 @@ def _jackknifed(train: Treebank, config: PipelineConfig, progress: Progress, eng
     return jackknife_tags(
         train, folds=folds, config=config.tagger, seed=config.seed, say=progress.say, engine=engine
     )
-
-
-def raw_text_scores(pipeline: Pipeline, gold: Treebank, *, threads: int = 1) -> dict[str, float]:
-    """Return the CoNLL 2018 metrics (F1 in per cent) of a pipeline on the raw text of ``gold``."""
-    stream = io.BytesIO(plain_text(gold).text.encode())
-    pieces = pipeline.analyses(stream, options=ParseOptions(), threads=threads)
-    system = Treebank(b"".join(piece.treebank.data for piece in pieces), source="<system>")
-    scores = evaluate(gold, system).conll18
-    return {name: round(100 * scores[name].f1, 2) for name in METRICS}
