@@ -34,6 +34,7 @@ from arcwise.mining.combiner import mean_log_odds, shipped_combiner
 from arcwise.mining.crossfit import EFFORTS, Crossfitted, crossfit
 from arcwise.mining.evidence import universal
 from arcwise.treebanks import Treebank
+from benchmarks.mining_evidence import evidence_of
 from benchmarks.planted_errors import with_planted_errors
 from benchmarks.report import write_section
 
@@ -46,34 +47,12 @@ REFIT = 5
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two releases; ``new`` None: train, dev and test of the folder of treebanks."""
-
-    name: str
-    old: str
-    new: str | None
-    free: bool
-    """Whether a model trained on it may be shipped: the licence has no non-commercial clause."""
-    measured: int | None = None
-    """Figures are those of this many last sentences (dev + test); None: all."""
-
-
-PAIRS = (
-    Pair("English-EWT", "r2.8", None, free=True, measured=2001 + 2077),
-    Pair("Danish-DDT", "r2.10", "r2.17", free=True),
-    Pair("Swedish-Talbanken", "r2.5", "r2.16", free=True),
-    Pair("English-GUM", "r2.8", "r2.16", free=False),
-    Pair("Turkish-IMST", "r2.8", None, free=False),
-)
-
-
-@dataclass(frozen=True)
 class Folders:
     """Where the data are, and how to mine them."""
 
     revisions: Path
     treebanks: Path
-    cache: Path | None
+    evidence: Path
     time: str
     threads: int
 
@@ -83,7 +62,7 @@ class MinedPair:
 
     def __init__(self, pair: Pair, folders: Folders) -> None:
         self.pair, self.folders, self.seconds = pair, folders, float("nan")
-        self.old = Treebank.read(folders.revisions / pair.name / f"{pair.old}.conllu.xz")
+        self.old = pair.older(folders.revisions)
         # Without the shipped combiner's precedents: they may be this pair's own history.
         shipped = shipped_combiner()
         neutral = shipped and replace(shipped, precedents=())
@@ -92,11 +71,7 @@ class MinedPair:
 
     @cached_property
     def new(self) -> Treebank:
-        if self.pair.new is not None:
-            return Treebank.read(self.folders.revisions / self.pair.name / f"{self.pair.new}.conllu.xz")
-        folder = self.folders.treebanks / self.pair.name
-        parts = [Treebank.read(folder / f"{part}.conllu.xz") for part in ("train", "dev", "test")]
-        return Treebank.from_sentences(sentence for part in parts for sentence in part)
+        return self.pair.newer(self.folders.revisions, self.folders.treebanks)
 
     @cached_property
     def revisions(self) -> Revisions:
@@ -120,21 +95,8 @@ class MinedPair:
         return self.revisions.within(self.measured).scattered
 
     def _crossfitted(self, treebank: Treebank, name: str) -> Crossfitted:
-        digest = hashlib.sha256(treebank.data).hexdigest()[:12]
-        cache = self.folders.cache and self.folders.cache / f"{name}-{self.folders.time}-{digest}.pickle"
-        if cache is not None and cache.exists():
-            # The cache is a folder of this benchmark's own making.
-            cached: Crossfitted = pickle.loads(cache.read_bytes())
-            return cached
-        started = time.monotonic()
-        engine = local_engine(self.folders.threads)
-        evidence = crossfit(treebank, effort=EFFORTS[self.folders.time], engine=engine, report=_say)
-        self.seconds = time.monotonic() - started
-        _say(f"{name}: cross-fitting took {self.seconds:.0f} s")
-        if cache is not None:
-            cache.parent.mkdir(parents=True, exist_ok=True)
-            cache.write_bytes(pickle.dumps(evidence))
-        return evidence
+        effort, engine = EFFORTS[self.folders.time], local_engine(self.folders.threads)
+        return evidence_of(treebank, name, self.folders.evidence, effort, engine)
 
 
 def _say(line: str) -> None:
@@ -322,7 +284,7 @@ def main() -> None:
     folders = Folders(
         Path(arguments.revisions),
         Path(arguments.treebanks),
-        arguments.cache,
+        arguments.evidence,
         arguments.time,
         arguments.threads,
     )
@@ -368,7 +330,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--pair", nargs="*", choices=[pair.name for pair in PAIRS])
     parser.add_argument("--time", choices=list(EFFORTS), default="fast")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--cache", type=Path)
+    parser.add_argument("--evidence", type=Path, required=True, help="folder of cross-fitted evidence")
     parser.add_argument("--signals", action="store_true")
     parser.add_argument("--variants", action="store_true", help="combiners of other histories as well")
     parser.add_argument("--answers", type=int, default=0)
