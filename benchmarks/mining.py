@@ -1,24 +1,22 @@
 """Error mining against what treebank maintainers corrected in later releases.
 
-    python -m benchmarks.mining --revisions FOLDER --treebanks FOLDER [--pair English-EWT …] [--time fast]
+    python -m benchmarks.mining --evidence FOLDER --revisions FOLDER --treebanks FOLDER [--pair English-EWT …]
 
 Each pair is two releases of the same sentences. A word counts as an error if the later release has another
 head or universal label (punctuation excluded); *scattered* errors are of a kind of change seen fewer than 20
 times, hence no application of a new guideline. What was not revised need not be right: precision is a lower
-bound. The combiner of each row was trained on the histories of the other pairs. ``--cache FOLDER`` keeps the
-cross-fitted evidence between runs. ``--signals`` adds a row per signal and tests each against the combiner
-(paired bootstrap over sentences), ``--answers N`` simulates a review whose answers the later release gives,
-``--planted PAIR`` plants errors in the later release of a pair, ``--ship FILE`` trains the combiner that
-comes with arcwise on the freely licensed histories, and ``--write`` writes the tables to RESULTS.md.
+bound. The combiner of each row was trained on the histories of the other pairs. ``--evidence FOLDER`` holds
+the cross-fitted evidence, which ``benchmarks.mining_evidence`` can compute elsewhere. ``--signals`` adds a
+row per signal and tests each against the combiner (paired bootstrap over sentences), ``--answers N``
+simulates a review whose answers the later release gives, ``--planted PAIR`` plants errors in the later
+release of a pair, ``--ship FILE`` trains the combiner that comes with arcwise on the freely licensed
+histories, and ``--write`` writes the tables to RESULTS.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import pickle
 import sys
-import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -31,10 +29,11 @@ from arcwise.engine import local_engine
 from arcwise.mining import Combiner, MiningResult, RevisionHistory, Revisions, mine
 from arcwise.mining.adaptation import Adaptation
 from arcwise.mining.combiner import mean_log_odds, shipped_combiner
-from arcwise.mining.crossfit import EFFORTS, Crossfitted, crossfit
+from arcwise.mining.crossfit import EFFORTS, Crossfitted
 from arcwise.mining.evidence import universal
 from arcwise.treebanks import Treebank
 from benchmarks.mining_evidence import evidence_of
+from benchmarks.mining_pairs import PAIRS, PLANTED, Pair
 from benchmarks.planted_errors import with_planted_errors
 from benchmarks.report import write_section
 
@@ -61,7 +60,7 @@ class MinedPair:
     """A pair with its signals measured on the older release."""
 
     def __init__(self, pair: Pair, folders: Folders) -> None:
-        self.pair, self.folders, self.seconds = pair, folders, float("nan")
+        self.pair, self.folders = pair, folders
         self.old = pair.older(folders.revisions)
         # Without the shipped combiner's precedents: they may be this pair's own history.
         shipped = shipped_combiner()
@@ -259,7 +258,7 @@ def significance(mined: MinedPair, log_odds: Floats) -> str:
 
 def planted_figure(mined: MinedPair, combiner: Combiner) -> str:
     """AP of planted errors in the later release: of all, of wrong heads alone and of wrong labels alone."""
-    bank, planted = with_planted_errors(mined.new, 0.01)
+    bank, planted = with_planted_errors(mined.new, PLANTED)
     evidence = mined._crossfitted(bank, f"{mined.pair.name}-planted")
     result: MiningResult = mine(bank, crossfitted=evidence, combiner=combiner)
     words = result.features.is_word

@@ -1,6 +1,6 @@
 """Cross-fitted evidence for ``benchmarks.mining``, computed in advance and kept in a folder.
 
-    python -m benchmarks.mining_evidence FOLDER --revisions FOLDER --treebanks FOLDER --time thorough [--workers 6]
+    python -m benchmarks.mining_evidence FOLDER --revisions FOLDER --treebanks FOLDER [--time thorough]
 
 Every training (a parser and the fold that it does not see) has a file of its own, written as soon as it is
 done, so that the program can be interrupted and resumed; what needs a GPU can run on another machine.
@@ -50,7 +50,7 @@ class EvidenceFolder:
     folder: Path
     """The folder of one treebank."""
     effort: Effort
-    engine: Engine = ThisProcess()
+    engine: Engine
 
     def path(self, task: FoldTraining) -> Path:
         """The file of a training; its name has the options that the parser depends on."""
@@ -61,9 +61,7 @@ class EvidenceFolder:
         name = "-".join(map(str, (task.parser, *options, f"{task.fold}of{effort.folds}")))
         return self.folder / f"{name}.npz.xz"
 
-    def map(
-        self, work: Callable[[Any], Any], items: Iterable[Any], *, ordered: bool = True
-    ) -> Iterator[Any]:
+    def map(self, work: Callable[[Any], Any], items: Iterable[Any], *, ordered: bool = True) -> Iterator[Any]:
         """Yield the result of each training, from its file if there is one."""
         tasks = list(items)
         missing = [task for task in tasks if not self.path(task).exists()]
@@ -93,7 +91,9 @@ def evidence_of(
 ) -> Crossfitted:
     """The cross-fitted evidence about a treebank, from the folder or computed and added to it."""
     digest = hashlib.sha256(treebank.data).hexdigest()[:12]
-    return crossfit(treebank, effort=effort, engine=EvidenceFolder(folder / f"{name}-{digest}", effort, engine))
+    return crossfit(
+        treebank, effort=effort, engine=EvidenceFolder(folder / f"{name}-{digest}", effort, engine)
+    )
 
 
 def packed(result: ParserEvidence | tuple[Any, Any] | None) -> Arrays:
@@ -112,7 +112,9 @@ def packed(result: ParserEvidence | tuple[Any, Any] | None) -> Arrays:
         if field.name.startswith("proposed"):
             values = values[unsure].T
         if values.dtype == object:
-            values = np.searchsorted(names, values.astype(str)).astype(np.uint8 if len(names) < 256 else np.uint16)
+            values = np.searchsorted(names, values.astype(str)).astype(
+                np.uint8 if len(names) < 256 else np.uint16
+            )
         elif values.dtype == np.float64:
             values = _steps(values)
         arrays[field.name] = values.astype(np.int16) if values.dtype == np.int32 else values

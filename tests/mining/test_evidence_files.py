@@ -26,7 +26,8 @@ def test_packing_keeps_log_odds_to_an_eighth(computed: ParserEvidence) -> None:
     assert isinstance(restored, ParserEvidence)
     for name in ("arc", "head", "label", "other_label_probability", "conditional"):
         a, b = (
-            np.clip(getattr(evidence, name), 2e-6, 1 - 2e-6).astype(float) for evidence in (computed, restored)
+            np.clip(getattr(evidence, name), 2e-6, 1 - 2e-6).astype(float)
+            for evidence in (computed, restored)
         )
         assert np.abs(np.log(a / (1 - a)) - np.log(b / (1 - b))).max() < 0.0626, name
     assert restored.other_label.tolist() == computed.other_label.tolist()
