@@ -1,70 +1,54 @@
 """Error mining against what treebank maintainers corrected in later releases.
 
-    python -m benchmarks.mining --revisions FOLDER --treebanks FOLDER [--pair English-EWT …] [--time fast]
+    python -m benchmarks.mining --evidence FOLDER --revisions FOLDER --treebanks FOLDER [--pair English-EWT …]
 
 Each pair is two releases of the same sentences. A word counts as an error if the later release has another
 head or universal label (punctuation excluded); *scattered* errors are of a kind of change seen fewer than 20
 times, hence no application of a new guideline. What was not revised need not be right: precision is a lower
-bound. The combiner of each row was trained on the histories of the other pairs. ``--cache FOLDER`` keeps the
-cross-fitted evidence between runs. ``--signals`` adds a row per signal and tests each against the combiner
-(paired bootstrap over sentences), ``--answers N`` simulates a review whose answers the later release gives,
-``--planted PAIR`` plants errors in the later release of a pair, ``--ship FILE`` trains the combiner that
-comes with arcwise on the freely licensed histories, and ``--write`` writes the tables to RESULTS.md.
+bound. The combiner of each row was trained on the histories of the other pairs. ``--evidence FOLDER`` holds
+the cross-fitted evidence, which ``benchmarks.mining_evidence`` can compute elsewhere. ``--signals`` adds a
+row per signal and tests each against the combiner (paired bootstrap over sentences), ``--answers N``
+simulates a review whose answers the later release gives, ``--planted PAIR`` plants errors in the later
+release of a pair, ``--ship FILE`` trains the combiner that comes with arcwise on the freely licensed
+histories, and ``--write`` writes the tables to RESULTS.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import pickle
-import sys
-import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from measuring.tables import table
 
 from arcwise.engine import local_engine
 from arcwise.mining import Combiner, MiningResult, RevisionHistory, Revisions, mine
 from arcwise.mining.adaptation import Adaptation
 from arcwise.mining.combiner import mean_log_odds, shipped_combiner
-from arcwise.mining.crossfit import EFFORTS, Crossfitted, crossfit
+from arcwise.mining.crossfit import EFFORTS
 from arcwise.mining.evidence import universal
 from arcwise.treebanks import Treebank
+from benchmarks.mining_evidence import evidence_of
+from benchmarks.mining_figures import (
+    Flags,
+    Floats,
+    average_precision,
+    bootstrap_difference,
+    calibration_error,
+)
+from benchmarks.mining_pairs import PAIRS, PLANTED, Pair
 from benchmarks.planted_errors import with_planted_errors
 from benchmarks.report import write_section
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
+HALVES = 100
+"""Sentences of a block that is wholly in one half of a treebank."""
 FIRST_ANSWERS = 300
 """Answers after which AP on the other words is reported."""
 REFIT = 5
 """Answers after which the ranking of a simulated review is fitted again, as in ``arcwise mine --review``."""
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two releases; ``new`` None: train, dev and test of the folder of treebanks."""
-
-    name: str
-    old: str
-    new: str | None
-    free: bool
-    """Whether a model trained on it may be shipped: the licence has no non-commercial clause."""
-    measured: int | None = None
-    """Figures are those of this many last sentences (dev + test); None: all."""
-
-
-PAIRS = (
-    Pair("English-EWT", "r2.8", None, free=True, measured=2001 + 2077),
-    Pair("Danish-DDT", "r2.10", "r2.17", free=True),
-    Pair("Swedish-Talbanken", "r2.5", "r2.16", free=True),
-    Pair("English-GUM", "r2.8", "r2.16", free=False),
-    Pair("Turkish-IMST", "r2.8", None, free=False),
-)
 
 
 @dataclass(frozen=True)
@@ -73,7 +57,7 @@ class Folders:
 
     revisions: Path
     treebanks: Path
-    cache: Path | None
+    evidence: Path
     time: str
     threads: int
 
@@ -82,21 +66,13 @@ class MinedPair:
     """A pair with its signals measured on the older release."""
 
     def __init__(self, pair: Pair, folders: Folders) -> None:
-        self.pair, self.folders, self.seconds = pair, folders, float("nan")
-        self.old = Treebank.read(folders.revisions / pair.name / f"{pair.old}.conllu.xz")
-        # Without the shipped combiner's precedents: they may be this pair's own history.
-        shipped = shipped_combiner()
-        neutral = shipped and replace(shipped, precedents=())
-        evidence = self._crossfitted(self.old, pair.name)
-        self.result = mine(self.old, crossfitted=evidence, combiner=neutral)
+        self.pair, self.folders = pair, folders
+        self.old = pair.older(folders.revisions)
+        self.result = self._mined(self.old, pair.name)
 
     @cached_property
     def new(self) -> Treebank:
-        if self.pair.new is not None:
-            return Treebank.read(self.folders.revisions / self.pair.name / f"{self.pair.new}.conllu.xz")
-        folder = self.folders.treebanks / self.pair.name
-        parts = [Treebank.read(folder / f"{part}.conllu.xz") for part in ("train", "dev", "test")]
-        return Treebank.from_sentences(sentence for part in parts for sentence in part)
+        return self.pair.newer(self.folders.revisions, self.folders.treebanks)
 
     @cached_property
     def revisions(self) -> Revisions:
@@ -119,54 +95,43 @@ class MinedPair:
         """Scattered errors among the measured words."""
         return self.revisions.within(self.measured).scattered
 
-    def _crossfitted(self, treebank: Treebank, name: str) -> Crossfitted:
-        digest = hashlib.sha256(treebank.data).hexdigest()[:12]
-        cache = self.folders.cache and self.folders.cache / f"{name}-{self.folders.time}-{digest}.pickle"
-        if cache is not None and cache.exists():
-            # The cache is a folder of this benchmark's own making.
-            cached: Crossfitted = pickle.loads(cache.read_bytes())
-            return cached
-        started = time.monotonic()
-        engine = local_engine(self.folders.threads)
-        evidence = crossfit(treebank, effort=EFFORTS[self.folders.time], engine=engine, report=_say)
-        self.seconds = time.monotonic() - started
-        _say(f"{name}: cross-fitting took {self.seconds:.0f} s")
-        if cache is not None:
-            cache.parent.mkdir(parents=True, exist_ok=True)
-            cache.write_bytes(pickle.dumps(evidence))
-        return evidence
+    @cached_property
+    def planted(self) -> PlantedErrors:
+        """The newer release with planted errors."""
+        bank, wrong = with_planted_errors(self.new, PLANTED)
+        moved = np.asarray(bank.heads) != np.asarray(self.new.heads)
+        return PlantedErrors(self._mined(bank, f"{self.pair.name}-planted"), wrong, moved)
+
+    def _mined(self, treebank: Treebank, name: str) -> MiningResult:
+        effort, engine = EFFORTS[self.folders.time], local_engine(self.folders.threads)
+        evidence = evidence_of(treebank, name, self.folders.evidence, effort, engine)
+        # Without the shipped combiner's precedents: they may be this pair's own history.
+        shipped = shipped_combiner()
+        neutral = shipped and replace(shipped, precedents=())
+        return mine(treebank, crossfitted=evidence, combiner=neutral)
 
 
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+@dataclass(frozen=True)
+class PlantedErrors:
+    """A treebank with planted errors, with its signals measured."""
 
+    result: MiningResult
+    wrong: Flags
+    moved: Flags
+    """Words with a wrong head."""
 
-def average_precision(scores: Floats, wrong: Flags) -> float:
-    """The mean over errors of the precision at their rank; NaN without errors."""
-    ranked = wrong[np.argsort(-scores, kind="stable")]
-    precision = np.cumsum(ranked) / np.arange(1, len(ranked) + 1)
-    return float(precision[ranked].mean()) if ranked.any() else float("nan")
-
-
-def calibration_error(log_odds: Floats, wrong: Flags) -> float:
-    """The expected calibration error over ten bins of equal width."""
-    p = 1 / (1 + np.exp(-log_odds))
-    bins = np.minimum((10 * p).astype(int), 9)
-    return sum(
-        float(abs(p[bins == b].mean() - wrong[bins == b].mean()) * (bins == b).mean())
-        for b in np.unique(bins)
-    )
+    @property
+    def history(self) -> RevisionHistory:
+        """The planted errors, as if they had been revised."""
+        features = self.result.features
+        return RevisionHistory(features, features.is_word, self.wrong, np.zeros_like(self.wrong))
 
 
 HEADER = (
-    "treebank", "ranked by", "words", "errors %", "scattered %", "AP", "scattered AP", "first 100 %",
-    "first 500 %", "errors in 5 %", "scattered in 5 %", "proposals %", "ECE %",
+    "treebank", "time", "ranked by", "words", "errors %", "scattered %", "AP", "scattered AP",
+    "AP without sweeps", "first 100 %", "first 500 %", "errors in 5 %", "scattered in 5 %", "proposals %",
+    "ECE %",
 )  # fmt: skip
-
-
-def combined_row(mined: MinedPair, name: str, combiner: Combiner) -> tuple[str, ...]:
-    """The figures of a combiner, with its calibration error."""
-    return row(mined, name, combiner.log_odds(mined.result.features), combiner)
 
 
 def row(mined: MinedPair, name: str, log_odds: Floats, combiner: Combiner | None = None) -> tuple[str, ...]:
@@ -178,14 +143,17 @@ def row(mined: MinedPair, name: str, log_odds: Floats, combiner: Combiner | None
     right = _proposals_right(mined, combiner)[at][first][wrong[first]]
     shares = [wrong[order[:100]].mean(), wrong[order[:500]].mean()]
     shares += [flags[first].sum() / max(flags.sum(), 1) for flags in (wrong, scattered)]
+    unswept = scattered | ~wrong
     return (
         mined.pair.name,
+        mined.folders.time,
         name,
         f"{len(order):,}",
         f"{100 * wrong.mean():.1f}",
         f"{100 * scattered.mean():.1f}",
         f"{average_precision(scores, wrong):.3f}",
         f"{average_precision(scores, scattered):.3f}",
+        f"{average_precision(scores[unswept], scattered[unswept]):.3f}",
         *(f"{100 * share:.0f}" for share in shares),
         f"{100 * right.mean():.0f}" if len(right) else "–",
         f"{100 * calibration_error(scores, wrong):.1f}" if combiner else "–",
@@ -257,29 +225,6 @@ def review_figures(mined: MinedPair, log_odds: Floats, answers: int) -> str:
     return "\n".join([*lines, "", table(header, rows)])
 
 
-def bootstrap_difference(
-    a: Floats, b: Floats, wrong: Flags, sentence: npt.NDArray[np.int64], *, draws: int = 200, seed: int = 1
-) -> tuple[float, float, float]:
-    """AP of ``a`` minus AP of ``b``, and its 95 % interval: paired bootstrap over sentences."""
-    random = np.random.default_rng(seed)
-    _, codes = np.unique(sentence, return_inverse=True)
-    orders = [np.argsort(-scores, kind="stable") for scores in (a, b)]
-    differences = []
-    for _ in range(draws):
-        drawn = random.multinomial(codes.max() + 1, np.full(codes.max() + 1, 1 / (codes.max() + 1)))
-        x, y = (weighted_precision(wrong[order], drawn[codes[order]]) for order in orders)
-        differences.append(x - y)
-    low, high = np.quantile(differences, [0.025, 0.975])
-    return average_precision(a, wrong) - average_precision(b, wrong), float(low), float(high)
-
-
-def weighted_precision(ranked: Flags, copies: npt.NDArray[np.int64]) -> float:
-    """Average precision of a ranking in which each word stands so many times."""
-    hits = ranked * copies
-    precision = np.cumsum(hits) / np.maximum(np.cumsum(copies), 1)
-    return float((precision * hits).sum() / max(hits.sum(), 1))
-
-
 def significance(mined: MinedPair, log_odds: Floats) -> str:
     """Each signal alone against the combiner."""
     at = mined.measured
@@ -297,65 +242,108 @@ def significance(mined: MinedPair, log_odds: Floats) -> str:
 
 def planted_figure(mined: MinedPair, combiner: Combiner) -> str:
     """AP of planted errors in the later release: of all, of wrong heads alone and of wrong labels alone."""
-    bank, planted = with_planted_errors(mined.new, 0.01)
-    evidence = mined._crossfitted(bank, f"{mined.pair.name}-planted")
-    result: MiningResult = mine(bank, crossfitted=evidence, combiner=combiner)
-    words = result.features.is_word
-    heads = np.asarray(bank.heads) != np.asarray(mined.new.heads)
-    rankings = {"combiner, other histories": result.log_odds}
+    result, wrong, moved = mined.planted.result, mined.planted.wrong, mined.planted.moved
+    features = result.features
+    words = features.is_word
+    rankings = {"combiner, other histories": combiner.log_odds(features)}
+    rankings["its model of revisions alone"] = combiner.revisions.log_odds(features)
+    if combiner.planted is not None:
+        rankings["its model of planted errors alone"] = combiner.planted.log_odds(features)
     rankings |= {name: np.nan_to_num(m.score, nan=-20.0) for name, m in result.measurements.items()}
     rankings["mean of all signals"] = mean_log_odds([m.score for m in result.measurements.values()])
     rows = []
     for name, scores in rankings.items():
-        kinds = (planted, planted & heads, planted & ~heads)
+        kinds = (wrong, wrong & moved, wrong & ~moved)
         figures = [
-            average_precision(scores[at], kind[at]) for kind in kinds for at in [words & (kind | ~planted)]
+            average_precision(scores[at], kind[at]) for kind in kinds for at in [words & (kind | ~wrong)]
         ]
-        rows.append((mined.pair.name, name, *(f"{figure:.3f}" for figure in figures)))
-    count = f"{planted.sum()} planted errors among {words.sum():,} words"
-    return table(("treebank", "ranked by", f"AP of {count}", "wrong heads", "wrong labels"), rows)
+        rows.append((mined.pair.name, mined.folders.time, name, *(f"{figure:.3f}" for figure in figures)))
+    count = f"{wrong.sum()} planted errors among {words.sum():,} words"
+    return table(("treebank", "time", "ranked by", f"AP of {count}", "wrong heads", "wrong labels"), rows)
+
+
+def own_history(mined: MinedPair, others: Mapping[str, RevisionHistory]) -> Floats:
+    """Log-odds of a combiner that also knows the pair's own history: half of it for each half of the words.
+
+    Halves are made of blocks of sentences, so that no word is scored by a model that has seen its fate.
+    """
+    half = (np.arange(len(mined.old)) // HALVES % 2)[mined.result.words.sentence]
+    log_odds = np.zeros(len(half))
+    for number in (0, 1):
+        known = replace(mined.history, compared=mined.history.compared & (half != number))
+        combiner = Combiner.train({**others, mined.pair.name: known})
+        log_odds[half == number] = combiner.log_odds(mined.result.features)[half == number]
+    return log_odds
+
+
+def report(arguments: argparse.Namespace, folders: Folders) -> list[str]:
+    """The tables; those about answers and planted errors, and the tests, are of the last ``--time``."""
+    rows, ratios, parts = [], [], []
+    for time in arguments.time:
+        pairs = {pair.name: MinedPair(pair, replace(folders, time=time)) for pair in PAIRS}
+        planted = {name: pairs[name].planted.history for name in arguments.planted}
+        for name in arguments.pair or pairs:
+            mined = pairs[name]
+            if arguments.signals:
+                rows += [
+                    row(mined, signal, np.nan_to_num(measurement.score, nan=-20.0))
+                    for signal, measurement in mined.result.measurements.items()
+                ]
+            others = {other: m.history for other, m in pairs.items() if other != name}
+            random_errors = {other: history for other, history in planted.items() if other != name}
+            combiner = Combiner.train(others, planted=random_errors)
+            log_odds = combiner.log_odds(mined.result.features)
+            rows.append(row(mined, "combiner, other histories", log_odds, combiner))
+            for title, variant in (
+                ("without precedents", replace(combiner, precedents=())),
+                ("without planted errors", replace(combiner, planted=None)),
+            ):
+                rows.append(row(mined, title, variant.log_odds(mined.result.features), variant))
+            if arguments.variants:
+                own = own_history(mined, others)
+                rows.append(row(mined, "combiner, half its own history too", own))
+                ratios.append((name, time, *ratio_of_precisions(mined, log_odds, own)))
+            if time != arguments.time[-1]:
+                continue
+            if arguments.answers and name in arguments.reviewed:
+                parts.append(review_figures(mined, log_odds, arguments.answers))
+            if arguments.signals:
+                parts.append(significance(mined, log_odds))
+            if name in arguments.planted:
+                parts.append(planted_figure(mined, combiner))
+    if ratios:
+        header = ("treebank", "time", "AP, history held out", "AP, half of it known", "ratio %")
+        parts.insert(0, table(header, ratios))
+    return [table(HEADER, rows), *parts]
+
+
+def ratio_of_precisions(mined: MinedPair, held_out: Floats, own: Floats) -> tuple[str, str, str]:
+    """AP of two rankings and their ratio."""
+    at, wrong = mined.measured, mined.revisions.revised
+    a, b = (average_precision(scores[at], wrong[at]) for scores in (held_out, own))
+    return f"{a:.3f}", f"{b:.3f}", f"{100 * a / b:.0f}"
+
+
+def ship(arguments: argparse.Namespace, folders: Folders) -> None:
+    """Train the combiner that comes with arcwise, on the freely licensed histories."""
+    folders = replace(folders, time=arguments.time[0])
+    pairs = {pair.name: MinedPair(pair, folders) for pair in PAIRS if pair.free}
+    planted = {name: pairs[name].planted.history for name in arguments.planted if name in pairs}
+    Combiner.train({name: mined.history for name, mined in pairs.items()}, planted=planted).save(
+        arguments.ship
+    )
 
 
 def main() -> None:
     """Run the benchmark."""
     arguments = _arguments()
     folders = Folders(
-        Path(arguments.revisions),
-        Path(arguments.treebanks),
-        arguments.cache,
-        arguments.time,
-        arguments.threads,
+        Path(arguments.revisions), Path(arguments.treebanks), arguments.evidence, "", arguments.threads
     )
-    wanted = [pair for pair in PAIRS if pair.free or not arguments.ship]
-    pairs = {pair.name: MinedPair(pair, folders) for pair in wanted}
     if arguments.ship:
-        Combiner.train({name: mined.history for name, mined in pairs.items()}).save(arguments.ship)
+        ship(arguments, folders)
         return
-    rows, parts = [], []
-    for name in arguments.pair or pairs:
-        mined = pairs[name]
-        if arguments.signals:
-            for signal, measurement in mined.result.measurements.items():
-                score = np.nan_to_num(measurement.score, nan=-20.0)
-                rows.append(row(mined, signal, score))
-        others = {other: m.history for other, m in pairs.items() if other != name}
-        combiner = Combiner.train(others)
-        log_odds = combiner.log_odds(mined.result.features)
-        rows.append(combined_row(mined, "combiner, other histories", combiner))
-        without = replace(combiner, precedents=())
-        rows.append(combined_row(mined, "combiner without precedents", without))
-        if arguments.variants:
-            free = {other: history for other, history in others.items() if pairs[other].pair.free}
-            rows.append(combined_row(mined, "combiner, other free histories", Combiner.train(free)))
-            with_own = Combiner.train({**others, name: mined.history})
-            rows.append(combined_row(mined, "combiner, its own history too", with_own))
-        if arguments.answers and name in arguments.reviewed:
-            parts.append(review_figures(mined, log_odds, arguments.answers))
-        if arguments.signals:
-            parts.append(significance(mined, log_odds))
-        if name in arguments.planted:
-            parts.append(planted_figure(mined, combiner))
-    body = "\n\n".join([table(HEADER, rows), *parts])
+    body = "\n\n".join(report(arguments, folders))
     print(body)
     if arguments.write:
         write_section("mining", "Annotation errors", body)
@@ -366,11 +354,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--revisions", required=True, help="folder of older (and newer) releases")
     parser.add_argument("--treebanks", required=True, help="folder of treebanks, for newer releases")
     parser.add_argument("--pair", nargs="*", choices=[pair.name for pair in PAIRS])
-    parser.add_argument("--time", choices=list(EFFORTS), default="fast")
+    parser.add_argument("--time", nargs="+", choices=list(EFFORTS), default=["fast"])
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--cache", type=Path)
+    parser.add_argument("--evidence", type=Path, required=True, help="folder of cross-fitted evidence")
     parser.add_argument("--signals", action="store_true")
-    parser.add_argument("--variants", action="store_true", help="combiners of other histories as well")
+    parser.add_argument("--variants", action="store_true", help="compare with half of its own history")
     parser.add_argument("--answers", type=int, default=0)
     parser.add_argument(
         "--reviewed", nargs="*", default=["English-EWT"], help="pairs of the simulated review"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.mining import (
+from benchmarks.mining_figures import (
     average_precision,
     bootstrap_difference,
     calibration_error,

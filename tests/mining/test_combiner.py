@@ -14,8 +14,9 @@ from arcwise.learning.model_file import Packed
 from arcwise.mining import Combiner, RevisionHistory, mine
 from arcwise.mining.adaptation import Adaptation
 from arcwise.mining.boosting import BoostedTrees, binned
-from arcwise.mining.combiner import TREEBANK_WEIGHT, mean_log_odds
+from arcwise.mining.combiner import either, mean_log_odds
 from arcwise.mining.features import ErrorFeatures
+from arcwise.mining.history import TREEBANK_WEIGHT
 from arcwise.mining.logistic import LogisticRegression
 from arcwise.mining.ranks import log_ranks
 from mining.planted import planted
@@ -56,6 +57,45 @@ def test_prediction_agrees_with_walking_each_tree() -> None:
         assert predicted == pytest.approx(total)
 
 
+def test_rising_columns_never_lower_the_log_odds() -> None:
+    random = np.random.default_rng(2)
+    values = random.normal(size=(500, 2))
+    # The second column is misleading here: higher values are less often wrong.
+    wrong = random.random(500) < 1 / (1 + np.exp(2 * values[:, 1] - values[:, 0]))
+    free, rising = (
+        BoostedTrees.fit(values, wrong, np.ones(500), rising=flags, rounds=30, penalty=1.0)
+        for flags in (None, np.array([True, True]))
+    )
+    steps = np.stack([np.zeros(50), np.linspace(-3, 3, 50)], axis=1)
+    assert (np.diff(free.predict(steps)) < -0.1).any()
+    assert (np.diff(rising.predict(steps)) >= 0).all()
+    assert rising.predict(np.array([[2.0, 0.0]])) > rising.predict(np.array([[-2.0, 0.0]]))
+
+
+def test_either_is_the_probability_of_a_union() -> None:
+    a, b = np.array([-3.0, 0.5, 9.0]), np.array([1.0, -2.0, -9.0])
+    p, q = 1 / (1 + np.exp(-a)), 1 / (1 + np.exp(-b))
+    union = p + q - p * q
+    assert either(a, b) == pytest.approx(np.log(union / (1 - union)))
+
+
+def test_a_model_of_planted_errors_adds_what_revisions_do_not_show() -> None:
+    revised = history(1)
+    # Planted errors have a low first number, which says nothing about revisions.
+    planted_words = replace(revised, revised=revised.features.numbers["a"] < -1.5)
+    features = ErrorFeatures({"a": np.array([0.0, -2.5]), "b": np.zeros(2)}, {"kind": ["good"] * 2})
+    flipped = replace(
+        planted_words, features=replace(revised.features, numbers={"a": -revised.features.numbers["a"]})
+    )
+    alone = Combiner.train({"x": revised, "y": history(2)})
+    both = Combiner.train({"x": revised, "y": history(2)}, planted={"z": flipped})
+    assert alone.planted is None
+    assert (both.log_odds(features) >= alone.log_odds(features)).all()
+    mirrored = replace(features, numbers={"a": -features.numbers["a"]})
+    assert both.planted is not None
+    assert np.diff(both.planted.log_odds(mirrored))[0] > 1
+
+
 def test_a_kind_that_is_often_wrong_elsewhere_is_suspicious() -> None:
     combiner = Combiner.train({name: history(seed) for seed, name in enumerate("xyz")})
     features = ErrorFeatures({"a": np.zeros(2), "b": np.zeros(2)}, {"kind": ["good", "bad"]})
@@ -65,12 +105,20 @@ def test_a_kind_that_is_often_wrong_elsewhere_is_suspicious() -> None:
 
 def test_a_saved_combiner_gives_the_same_probabilities(tmp_path: Path) -> None:
     histories = {name: history(seed) for seed, name in enumerate("xy")}
-    combiner = Combiner.train(histories, rounds=10)
+    combiner = Combiner.train(histories, planted={"z": history(5)}, rounds=10)
     combiner.save(tmp_path / "combiner.arcwise")
     features = history(9).features
     loaded = Combiner.load(tmp_path / "combiner.arcwise")
     assert loaded.log_odds(features) == pytest.approx(combiner.log_odds(features), abs=1e-5)
     assert loaded.trained_on == ("x", "y")
+
+
+def test_a_combiner_of_version_2_is_read() -> None:
+    combiner = Combiner.train({name: history(seed) for seed, name in enumerate("xy")}, rounds=5)
+    packed = combiner.pack()
+    features = history(9).features
+    former = Combiner.unpack(Packed(packed.kind, 2, packed.header, packed.arrays))
+    assert former.log_odds(features) == pytest.approx(combiner.log_odds(features), abs=1e-5)
 
 
 def test_a_damaged_combiner_is_refused() -> None:

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from arcwise.mining import mine
-from arcwise.mining.crossfit import EFFORTS, Effort, crossfit
+from arcwise.mining.crossfit import EFFORTS, Effort, NeuralEffort, crossfit
 from mining.planted import planted
 
 QUICK = Effort(folds=2, epochs=1, parsers=("graph", "neural"))
 
 
 @pytest.mark.slow
-def test_a_neural_parser_finds_planted_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_neural_parser_finds_planted_errors() -> None:
     pytest.importorskip("torch", reason="needs torch to train a neural parser")
-    monkeypatch.setattr("arcwise.mining.crossfit._NEURAL_EPOCHS", (15, 15))
     bank, wrong = planted(160)
-    evidence = crossfit(bank, effort=Effort(folds=2, parsers=("neural",)))
+    effort = Effort(folds=2, parsers=("neural",), neural=NeuralEffort(epochs=(15, 15)))
+    evidence = crossfit(bank, effort=effort)
     neural = evidence.parsers["neural"]
     assert np.isfinite(neural.arc).all()
     assert np.isfinite(neural.conditional).all()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from arcwise.mining import Combiner, Revisions, mine
-from arcwise.mining.combiner import RevisionHistory
 from arcwise.mining.crossfit import Effort
+from arcwise.mining.history import RevisionHistory
 from arcwise.mining.precedents import Precedent, Precedents, PrecedentsOfWords
 from arcwise.treebanks import Treebank
 from mining.planted import conllu, toy

@@ -71,6 +71,7 @@ class BoostedTrees:
         wrong: Bits,
         weights: Floats,
         *,
+        rising: Bits | None = None,
         rounds: int = 100,
         depth: int = 3,
         rate: float = 0.1,
@@ -80,8 +81,10 @@ class BoostedTrees:
     ) -> BoostedTrees:
         """Minimise the weighted log loss.
 
-        sample: share of the rows that each tree is fitted on. penalty: L2 penalty of leaves.
+        rising: columns whose splits must have the higher log-odds above them. sample: share of the rows that
+            each tree is fitted on. penalty: L2 penalty of leaves.
         """
+        rising = np.zeros(values.shape[1], np.bool_) if rising is None else rising
         edges = bin_edges(values)
         codes = binned(values, edges)
         target = wrong.astype(np.float64)
@@ -94,7 +97,7 @@ class BoostedTrees:
             p = 1 / (1 + np.exp(-total))
             gradient, curvature = weights * (p - target), weights * p * (1 - p)
             rows = np.flatnonzero(random.random(len(values)) < sample)
-            tree = _GrownTree.grown(codes[rows], gradient[rows], curvature[rows], depth, penalty)
+            tree = _GrownTree.grown(codes[rows], gradient[rows], curvature[rows], rising, depth, penalty)
             leaves = rate * tree.leaves
             total += leaves[tree.place(codes)]
             trees.append((tree.features, tree.bins, leaves))
@@ -110,14 +113,14 @@ class _GrownTree:
 
     @classmethod
     def grown(
-        cls, codes: Bins, gradient: Floats, curvature: Floats, depth: int, penalty: float
+        cls, codes: Bins, gradient: Floats, curvature: Floats, rising: Bits, depth: int, penalty: float
     ) -> _GrownTree:
         inner = 2**depth - 1
         tree = cls(np.zeros(inner, np.int64), np.full(inner, BINS + 1), np.zeros(inner + 1))
         node = np.zeros(len(codes), np.int64)
         for level in range(depth):
             first, count = 2**level - 1, 2**level
-            tree._split(codes, gradient, curvature, node, first, count, penalty)
+            tree._split(codes, gradient, curvature, rising, node, first, count, penalty)
             right = codes[np.arange(len(codes)), tree.features[node]] > tree.bins[node]
             node = 2 * node + 1 + right
         sums = np.bincount(node - inner, gradient, inner + 1)
@@ -129,6 +132,7 @@ class _GrownTree:
         codes: Bins,
         gradient: Floats,
         curvature: Floats,
+        rising: Bits,
         node: npt.NDArray[np.int64],
         first: int,
         count: int,
@@ -144,6 +148,9 @@ class _GrownTree:
             left = g**2 / (h + penalty)
             right = (g[:, -1:] - g) ** 2 / (h[:, -1:] - h + penalty)
             gain = left + right - g[:, -1:] ** 2 / (h[:, -1:] + penalty)
+            if rising[feature]:
+                falls = g / (h + penalty) < (g[:, -1:] - g) / (h[:, -1:] - h + penalty)
+                gain = np.where(falls, 0.0, gain)
             at = gain.argmax(axis=1)
             value = gain[np.arange(count), at]
             better = value > best

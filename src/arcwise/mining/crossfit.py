@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 
@@ -33,12 +34,21 @@ _CALIBRATION = 150
 _UNIFORM = 0.02
 """Weight of a uniform distribution mixed into the beam's: arcs that left the beam are not impossible."""
 _K_BEST = 16
-_NEURAL_WORDS = 1_600_000
-"""Words that a neural parser is trained on, over all epochs; small treebanks get more epochs."""
-_NEURAL_EPOCHS = (4, 40)
-"""Fewest and most epochs of a neural parser."""
 _LEAST = 1e-9
 """Lower bound of probabilities whose logarithm is taken."""
+
+
+@dataclass(frozen=True)
+class NeuralEffort:
+    """How long a neural parser is trained."""
+
+    size: Literal["small", "base"] = "small"
+    words: int = 1_600_000
+    """Words of all epochs together; small treebanks get more epochs."""
+    epochs: tuple[int, int] = (4, 40)
+    """Fewest and most epochs."""
+    batch_words: int = 1000
+    """Words of the largest batch: with larger ones, the steps of a few epochs do not suffice."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +58,18 @@ class Effort:
     folds: int = 4
     epochs: int = 4
     parsers: tuple[str, ...] = ("graph", "greedy")
+    neural: NeuralEffort = NeuralEffort()
 
 
 EFFORTS: Mapping[str, Effort] = {
     "fast": Effort(),
-    "full": Effort(epochs=8, parsers=("graph", "greedy", "beam", "neural")),
+    "full": Effort(parsers=("graph", "greedy", "beam", "neural")),
+    "thorough": Effort(
+        parsers=("graph", "greedy", "beam", "neural"),
+        neural=NeuralEffort("base", words=6_000_000, epochs=(30, 60), batch_words=2500),
+    ),
 }
-"""``--time`` → effort."""
+"""``--time`` → effort; ``thorough`` is meant for a GPU."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +106,7 @@ def _nan_mean(columns: list[Floats], words: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class _FoldTraining:
+class FoldTraining:
     """One training: a parser (or ``tagger``) and the fold that it does not see."""
 
     parser: str
@@ -115,11 +130,11 @@ def crossfit(
     parsers = [kind for kind in effort.parsers if kind != "neural" or find_spec("torch")]
     kinds = [*parsers, *(["tagger"] if tagged else [])]
     present = np.unique(folds).tolist() if len(np.unique(folds)) > 1 else []
-    tasks = [_FoldTraining(kind, fold) for kind in kinds for fold in present]
+    tasks = [FoldTraining(kind, fold) for kind in kinds for fold in present]
     words = treebank.word_count
     evidence = {kind: ParserEvidence.empty(words) for kind in parsers}
     tags = TagEvidence(np.full(words, "_", object), np.full(words, np.nan))
-    results = engine.map(partial(_run, treebank.data, folds, effort.epochs, seed), tasks)
+    results = engine.map(partial(_run, treebank.data, folds, effort, seed), tasks)
     for number, task in enumerate(tasks, 1):
         report(f"{task.parser}: training without part {task.fold + 1} ({number} of {len(tasks)})")
         result = next(results)
@@ -138,7 +153,7 @@ def _words_of(treebank: Treebank, sentences: Numbers) -> Numbers:
 
 
 def _run(
-    data: bytes, folds: Numbers, epochs: int, seed: int, task: _FoldTraining
+    data: bytes, folds: Numbers, effort: Effort, seed: int, task: FoldTraining
 ) -> ParserEvidence | tuple[Strings, Floats] | None:
     """Train on the other folds and judge the held-out one; None if there is nothing to train on."""
     treebank = Treebank(data, strict=False)
@@ -147,10 +162,10 @@ def _run(
     if task.parser == "tagger":
         return _tags(others, held_out, seed)
     if task.parser == "graph":
-        return _graph(others, held_out, epochs, seed)
+        return _graph(others, held_out, effort.epochs, seed)
     if task.parser == "neural":
-        return _neural(others, held_out, seed)
-    return _transition(others, held_out, epochs, seed, beam=8 if task.parser == "beam" else 1)
+        return _neural(others, held_out, effort.neural, seed)
+    return _transition(others, held_out, effort.epochs, seed, beam=8 if task.parser == "beam" else 1)
 
 
 def _tags(others: Treebank, held_out: Treebank, seed: int) -> tuple[Strings, Floats] | None:
@@ -187,18 +202,16 @@ def _graph(others: Treebank, held_out: Treebank, epochs: int, seed: int) -> Pars
     return _calibrated(GraphParser.train(others, config=config), held_out)
 
 
-def _neural(others: Treebank, held_out: Treebank, seed: int) -> ParserEvidence | None:
+def _neural(others: Treebank, held_out: Treebank, effort: NeuralEffort, seed: int) -> ParserEvidence | None:
     if not (np.asarray(others.heads) >= 0).any():
         return None
     # Importing torch takes seconds.
     from arcwise.neural import NeuralConfig, NeuralParser
 
-    fewest, most = _NEURAL_EPOCHS
     config = NeuralConfig(
-        size="small",
-        epochs=int(np.clip(_NEURAL_WORDS // others.word_count, fewest, most)),
-        # Small batches, or the steps of so few epochs do not suffice.
-        batch_words=int(np.clip(others.word_count // 15, 150, 1000)),
+        size=effort.size,
+        epochs=int(np.clip(effort.words // others.word_count, *effort.epochs)),
+        batch_words=int(np.clip(others.word_count // 15, 150, effort.batch_words)),
         warm_up=50,
         average=0.99,
         seed=seed,

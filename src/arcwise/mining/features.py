@@ -65,6 +65,8 @@ class ErrorFeatures:
             "pair": [f"{a} {b} {c}" for a, b, c in zip(upos, labels, head_upos, strict=True)],
             "change": [f"{a} {m} {b}" for a, m, b in zip(labels, moves, proposed, strict=True)],
         }
+        for measurement in measurements.values():
+            kinds |= measurement.kinds
         return cls(numbers, kinds, words.lemmas)
 
 

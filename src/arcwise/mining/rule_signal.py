@@ -47,7 +47,8 @@ def rules(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
             _vote(words, word, edit) for edit in edits if edit.column in ("upos", "lemma", "feats", "deprel")
         ]
 
-    return Measurement(6 * arc + word_level - 4, {"arc": arc, "word": word_level}, reasons, votes)
+    kinds = {"rule": [_most_severe(by_word.get(word, ())) for word in range(len(words))]}
+    return Measurement(6 * arc + word_level - 4, {"arc": arc, "word": word_level}, reasons, votes, kinds)
 
 
 def _strength(by_word: Mapping[int, Sequence[Finding]], columns: Collection[str], words: int) -> Floats:
@@ -57,6 +58,12 @@ def _strength(by_word: Mapping[int, Sequence[Finding]], columns: Collection[str]
         strengths = [0.5 if finding.warning else 1.0 for finding in findings if finding.column in columns]
         strength[word] = max(strengths, default=0.0)
     return strength
+
+
+def _most_severe(findings: Sequence[Finding]) -> str:
+    """The rule of the finding that says most about the tree; an empty string without findings."""
+    severity = [(f.column not in _ARC, f.warning, f.rule) for f in findings]
+    return min(severity)[-1] if severity else ""
 
 
 def _vote(words: FlatWords, word: int, edit: SetField) -> Vote:

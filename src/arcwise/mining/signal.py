@@ -41,6 +41,8 @@ class Measurement:
     """Sentences that explain the score of a word (a flat index)."""
     votes: Callable[[int], list[Vote]] = no_votes
     """Proposals for a word."""
+    kinds: Mapping[str, list[str]] = field(default_factory=dict)
+    """Categories for the combiner, one per word, which learns how often each is an error."""
 
 
 class Signal(Protocol):

@@ -1,0 +1,165 @@
+"""``ErrorModel``: the probability of an error from the features of a word, learned from treebanks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.mining.boosting import BoostedTrees
+from arcwise.mining.evidence import Floats
+from arcwise.mining.features import ErrorFeatures
+from arcwise.mining.history import RevisionHistory
+from arcwise.mining.logistic import LogisticRegression
+from arcwise.mining.ranks import log_ranks, log_ranks_within
+
+if TYPE_CHECKING:
+    from typing import Self
+
+Header = Mapping[str, Any]
+Arrays = Mapping[str, npt.NDArray[Any]]
+_WITHIN = ("parsers.mean", "conditional.given", "labels.given", "frames.marker")
+"""Numbers that are also ranked among the words of the same kind."""
+_GROUPS = ("label", "pair")
+_CONTEXT = ("arc.", "sentence.")
+"""Prefixes of numbers that are no evidence by themselves, so that their weights may have any sign."""
+_PRIOR = 30.0
+"""Words of a kind at which its own rate of errors counts as much as the rate of all kinds."""
+
+
+@dataclass(frozen=True)
+class ErrorModel:
+    """The mean of a logistic regression and of boosted trees.
+
+    Both read the signals as log-ranks within the treebank, and how often each kind of word was wrong in other
+    treebanks. The regression carries over to treebanks of other languages, the trees see interactions.
+    """
+
+    regression: LogisticRegression
+    trees: BoostedTrees
+    numbers: tuple[str, ...]
+    """The numbers that both models read, in this order, before the kinds."""
+    rates: Mapping[str, Mapping[str, float]]
+    """Feature → category → log ratio of its rate of errors to that of all words."""
+
+    @classmethod
+    def train(
+        cls, histories: Mapping[str, RevisionHistory], *, rounds: int = 100, depth: int = 3, seed: int = 1
+    ) -> ErrorModel:
+        """Train on treebanks whose errors are known; each treebank has the same weight."""
+        numbers = tuple(next(iter(histories.values())).features.numbers)
+        wrong = np.concatenate([h.revised[h.compared] for h in histories.values()])
+        weights = np.concatenate([h.weights for h in histories.values()])
+        values = np.concatenate(
+            [
+                _matrix(h.features, numbers, _rates_of_others(histories, name))[h.compared]
+                for name, h in histories.items()
+            ]
+        )
+        evidence = _is_evidence(numbers, values)
+        regression = LogisticRegression.fit(values, wrong, weights, positive=evidence)
+        trees = BoostedTrees.fit(
+            values, wrong, weights, rising=evidence, rounds=rounds, depth=depth, rate=0.08, seed=seed
+        )
+        return cls(regression, trees, numbers, _rates(histories))
+
+    def log_odds(self, features: ErrorFeatures) -> Floats:
+        """The log-odds of an error for every word."""
+        values = _matrix(features, self.numbers, self.rates)
+        return np.asarray((self.regression.predict(values) + self.trees.predict(values)) / 2)
+
+    def pack(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """A header and arrays of plain values."""
+        header = {
+            "numbers": list(self.numbers),
+            "rates": {name: dict(table) for name, table in self.rates.items()},
+            "biases": [self.regression.bias, self.trees.bias],
+            "edges": [len(edges) for edges in self.trees.edges],
+        }
+        arrays = {
+            "weights": self.regression.weights.astype(np.float32),
+            "edges": np.concatenate([np.zeros(0), *self.trees.edges]).astype(np.float32),
+            "features": self.trees.features,
+            "bins": self.trees.bins,
+            "leaves": self.trees.leaves.astype(np.float32),
+        }
+        return header, arrays
+
+    @classmethod
+    def unpack(cls, header: Header, arrays: Arrays) -> Self:
+        """Restore a model; raises ``KeyError``, ``TypeError`` and the like if the values are damaged."""
+        ends = np.cumsum(header["edges"])[:-1]
+        edges = [part.astype(np.float64) for part in np.split(np.asarray(arrays["edges"]), ends)]
+        regression = LogisticRegression(np.asarray(arrays["weights"], np.float64), float(header["biases"][0]))
+        trees = BoostedTrees(
+            edges,
+            np.asarray(arrays["features"]),
+            np.asarray(arrays["bins"]),
+            np.asarray(arrays["leaves"], np.float64),
+            float(header["biases"][1]),
+        )
+        return cls(regression, trees, tuple(header["numbers"]), header["rates"])
+
+
+def _matrix(
+    features: ErrorFeatures, numbers: Sequence[str], rates: Mapping[str, Mapping[str, float]]
+) -> Floats:
+    """The columns that the models read: log-ranks, log-ranks among words of the same kind, rates of kinds."""
+    count = features.count
+    unknown = np.full(count, np.nan)
+    # Punctuation is ranked among the other words: histories say nothing about it.
+    reference = features.is_word if features.is_word.any() else np.ones(count, np.bool_)
+    columns = [log_ranks(features.numbers.get(name, unknown), reference) for name in numbers]
+    for name in _WITHIN:
+        values = features.numbers.get(name, unknown)
+        columns += [log_ranks_within(values, features.kinds[group]) for group in _groups(features)]
+    for name, table in rates.items():
+        columns.append(np.array([table.get(kind, 0.0) for kind in features.kinds[name]]))
+    return np.stack(columns, axis=1)
+
+
+def _groups(features: ErrorFeatures) -> list[str]:
+    return [group for group in _GROUPS if group in features.kinds]
+
+
+def _is_evidence(numbers: Sequence[str], values: Floats) -> npt.NDArray[np.bool_]:
+    evidence = np.ones(values.shape[1], np.bool_)
+    evidence[: len(numbers)] = [not name.startswith(_CONTEXT) for name in numbers]
+    return evidence
+
+
+def _rates(histories: Mapping[str, RevisionHistory]) -> dict[str, dict[str, float]]:
+    """How much more often than others each kind is wrong: the mean over treebanks of log ratios."""
+    tables: dict[str, dict[str, float]] = {}
+    for name in next(iter(histories.values())).features.kinds:
+        sums: dict[str, list[float]] = defaultdict(list)
+        for history in histories.values():
+            for kind, ratio in _ratios(history, name).items():
+                sums[kind].append(ratio)
+        # Divided by one more than the treebanks that have the kind: one alone may be a guideline of its own.
+        tables[name] = {kind: sum(values) / (len(values) + 1) for kind, values in sorted(sums.items())}
+    return tables
+
+
+def _ratios(history: RevisionHistory, name: str) -> dict[str, float]:
+    wrong: dict[str, int] = defaultdict(int)
+    total: dict[str, int] = defaultdict(int)
+    for word in np.flatnonzero(history.compared).tolist():
+        kind = history.features.kinds[name][word]
+        total[kind] += 1
+        wrong[kind] += bool(history.revised[word])
+    base = max(sum(wrong.values()), 1) / max(sum(total.values()), 1)
+    return {
+        kind: round(float(np.log((wrong[kind] + _PRIOR * base) / (count + _PRIOR) / base)), 4)
+        for kind, count in total.items()
+    }
+
+
+def _rates_of_others(histories: Mapping[str, RevisionHistory], name: str) -> dict[str, dict[str, float]]:
+    """The rates of the other treebanks, as they will be known of a treebank without a history."""
+    others = {other: history for other, history in histories.items() if other != name}
+    return _rates(others) if others else {kind: {} for kind in histories[name].features.kinds}
