@@ -2,9 +2,9 @@
 
     python -m benchmarks.torch_siblings [--quick] [--device cpu]
 
-Writes a section of RESULTS.md; ``--quick`` measures one size only and prints. Times as in ``benchmarks.torch``:
-CUDA events around the calls, Python included; every library gets the batch in its preferred format, prepared
-beforehand; float32, one root. SuPar computes the marginals of arcs (``marginals``); its time for those of
+Writes a section of RESULTS.md; ``--quick`` measures one size only and prints. Times as in
+``benchmarks.torch``: CUDA events around the calls, Python included; every library gets the batch in its
+preferred format, prepared beforehand; float32, one root. SuPar computes the marginals of arcs (``marginals``); its time for those of
 siblings too, by autograd, stands beside it. The script ends with an error if the results differ.
 """
 
@@ -99,7 +99,11 @@ def check_agreement(scores: Tensor, siblings: Tensor) -> None:
         (log_z, peer_log_z, 1e-3),
         (arcs, peer_arcs.transpose(1, 2), 1e-3),
         # SuPar has no score of a first dependent.
-        (pairs * (1 - torch.eye(len(arcs[0]), device=pairs.device))[..., None], peer_pairs.permute(0, 2, 3, 1), 1e-3),
+        (
+            pairs * (1 - torch.eye(len(arcs[0]), device=pairs.device))[..., None],
+            peer_pairs.permute(0, 2, 3, 1),
+            1e-3,
+        ),
     )
     for own, other, tolerance in comparisons:
         if not torch.allclose(own, other, rtol=tolerance, atol=tolerance):

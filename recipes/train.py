@@ -8,8 +8,8 @@ src/arcwise/shipped_models. A recipe with a section [distillation] has the teach
 ``--text FILE`` too, such as that of recipes/free_text.py. ``--parser FILE`` uses a parser trained before,
 e.g. by ``benchmarks.neural_parsers --models`` on a machine with a GPU. ``--rules`` does not train: it updates
 the character substitutes (``arcwise.features.look_alikes``), the treebank's rules and which lemma scripts fit
-unseen forms in the existing model. ``--card`` trains nothing either: it scores the existing model again and writes
-its card.
+unseen forms in the existing model. ``--card`` trains nothing either: it scores the existing model again and
+writes its card.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from arcwise.learning.progress import Progress
 from arcwise.learning.trained_model import TrainedParser
 from arcwise.models import open_model, open_packed
 from arcwise.models.model_card import ModelCard, Scores, calibration_note, describe
-from arcwise.models.teacher import load_distillation
 from arcwise.models.raw_text import raw_text_calibration, raw_text_scores
+from arcwise.models.teacher import load_distillation
 from arcwise.models.train_pipeline import Teach, read_config, train_pipeline
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.text.tagger import Tagger
@@ -243,7 +243,9 @@ def _card(
     if not source.shipped:
         closing.append(f"In a clone of the repository, `arcwise models install {source.code}` installs it.")
     card = describe(saved, target, load=source.code, scores=scores, closing=closing)
-    recipe = f"`{command}`, options in `recipes/{_recipe(name).name}`{_trained_before(command, source, saved)}"
+    recipe = (
+        f"`{command}`, options in `recipes/{_recipe(name).name}`{_trained_before(command, source, saved)}"
+    )
     licence = f"{source.licence}, that of the training data"
     # A student's own count includes the text.
     gold = {"sentences": len(train), "words": train.word_count}

@@ -1,10 +1,12 @@
-"""Build the Linux wheels on one machine, without containers: ``python release/build_wheels.py`` (``make wheels``).
+"""Build the Linux wheels on one machine, without containers: ``make wheels``.
 
-Zig, from a wheel of pinned version, is the cross compiler: clang and libc++ for an older glibc (manylinux_2_28), for
-musl (musllinux_1_2) and for aarch64. auditwheel checks what each wheel asks of the system and names it after that.
-The same commit and ``SOURCE_DATE_EPOCH`` (default: the commit's date) give the same bytes.
+Zig, from a wheel of pinned version, is the cross compiler: clang and libc++ for an older glibc
+(manylinux_2_28), for musl (musllinux_1_2) and for aarch64. auditwheel checks what each wheel asks of the
+system and names it after that. The same commit and ``SOURCE_DATE_EPOCH`` (default: the commit's date) give
+the same bytes.
 
-Each Python needs an interpreter on PATH or in pyenv: 3.10, 3.11, and 3.12 for the stable ABI of 3.12 and later.
+Each Python needs an interpreter on PATH or in pyenv: 3.10, 3.11, and 3.12 for the stable ABI of 3.12 and
+later.
 """
 
 from __future__ import annotations
@@ -82,7 +84,18 @@ def build_environment(version: str) -> str:
     pins = folder / "tools.txt"
     if not pins.exists() or pins.read_text() != "\n".join(TOOLS):
         run([interpreter(version), "-m", "venv", "--clear", str(folder)])
-        run([str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", *TOOLS, "typing_extensions"])
+        run(
+            [
+                str(python),
+                "-m",
+                "pip",
+                "install",
+                "-q",
+                "--disable-pip-version-check",
+                *TOOLS,
+                "typing_extensions",
+            ]
+        )
         pins.write_text("\n".join(TOOLS))
     return str(python)
 
@@ -93,7 +106,8 @@ def toolchain(python: str, platform: Platform) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("cc", "c++"):
         # No instrumentation and no date, path or build id of this machine in what is compiled.
-        flags = f"-target {platform.zig_target} -fno-sanitize=all -g0 -ffile-prefix-map={ROOT}=. -Wl,--build-id=none"
+        flags = f"-target {platform.zig_target} -fno-sanitize=all -g0"
+        flags += f" -ffile-prefix-map={ROOT}=. -Wl,--build-id=none"
         write_script(folder / name, f'exec "{python}" -m ziglang {name} {flags} "$@"')
     for name in ("ar", "ranlib"):
         write_script(folder / name, f'exec "{python}" -m ziglang {name} "$@"')
@@ -149,7 +163,7 @@ def extension_suffix(version: str, platform: Platform) -> str:
 
 
 def type_stub(output: Path) -> Path | None:
-    """The native module's type stub out of a wheel for this machine: a foreign module cannot be imported to make one."""
+    """The native module's type stub, from a wheel for this machine: a foreign module cannot be imported."""
     for wheel in sorted(output.glob(f"*manylinux*{os.uname().machine}.whl")):
         with zipfile.ZipFile(wheel) as archive:
             file = WORK / "native.pyi"

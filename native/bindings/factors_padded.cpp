@@ -61,17 +61,17 @@ void bind_factors_padded(nb::module_& m) {
           "__init__",
           [](PaddedSiblings* self, bool is_double, Address scores, Address siblings, Address lengths,
              size_t sentences, int words, bool single_root, int threads) {
-            new (self) PaddedSiblings{is_double,   at(scores), at(siblings),
-                                      static_cast<const int32_t*>(at(lengths)),
-                                      sentences,   words,      single_root,
-                                      threads};
+            new (self)
+                PaddedSiblings{is_double, at(scores), at(siblings), static_cast<const int32_t*>(at(lengths)),
+                               sentences, words,      single_root,  threads};
           },
           "is_double"_a, "scores"_a, "siblings"_a, "lengths"_a, "sentences"_a, "words"_a, "single_root"_a,
           "threads"_a);
   m.def("padded_siblings_log_partition", &log_partition, "batch"_a, "log_partitions"_a,
         "log Z of each sentence, (B,) float64.");
   m.def("padded_siblings_marginals", &marginals, "batch"_a, "log_partitions"_a, "arcs"_a, "pairs"_a,
-        "log Z, (B,) float64, the probability of every arc, (B, N+1, N+1), and of every pair of siblings, (B, N+1, "
+        "log Z, (B,) float64, the probability of every arc, (B, N+1, N+1), and of every pair of siblings, "
+        "(B, N+1, "
         "N+1, N+1).");
   m.def("padded_siblings_derivatives", &derivatives, "batch"_a, "first"_a, "first_siblings"_a, "second"_a,
         "second_siblings"_a, "arcs"_a, "pairs"_a,

@@ -75,8 +75,8 @@ auto relaxation(ArcScores2 arcs, SiblingScores3 siblings, bool single_root, int 
   if (root_decodes < 1 || node_decodes < 1 || max_decodes < 1)
     throw nb::value_error("at least one decode is needed");
   check_shapes(arcs, siblings);
-  const SiblingSentence sentence{arcs.data(), siblings.data(), static_cast<int>(arcs.shape(0)) - 1,
-                                 single_root, {}};
+  const SiblingSentence sentence{
+      arcs.data(), siblings.data(), static_cast<int>(arcs.shape(0)) - 1, single_root, {}};
   std::vector<int32_t> heads(sentence.n + 1, -1);
   CertifiedTree tree;
   {
@@ -104,5 +104,6 @@ void bind_factors_siblings(nb::module_& m) {
           throw nb::value_error("siblings must be (n+1, n+1, n+1)");
         return clean_siblings(siblings.data(), static_cast<int>(siblings.shape(0)) - 1, limit);
       },
-      "siblings"_a, "limit"_a, "The first entry that is NaN or above the limit, or -1; unused ones become -inf.");
+      "siblings"_a, "limit"_a,
+      "The first entry that is NaN or above the limit, or -1; unused ones become -inf.");
 }

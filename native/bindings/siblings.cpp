@@ -20,7 +20,8 @@ SiblingTable table_of(int bits) {
 }
 
 void make_trainer(SiblingTrainer* self, const ArcTable& table, const ArcData& data, SiblingUpdate update,
-                  int bits, bool projective, bool single_root, double C, double rate, double dropout, uint64_t seed) {
+                  int bits, bool projective, bool single_root, double C, double rate, double dropout,
+                  uint64_t seed) {
   if (table.states.clusters != 1) throw nb::value_error("latent clusters have no siblings");
   SiblingOptions options;
   options.update = update;
@@ -73,8 +74,8 @@ ScoreBatch scores(const ScoreBatch& arcs, const ArcTable& table, Array<float> we
 }
 
 // (arcs, siblings)
-auto sentence_scores(const ScoreBatch& arcs, const ArcTable& table, Array<float> weights,
-                     const ArcData& data, int bits, size_t sentence) {
+auto sentence_scores(const ScoreBatch& arcs, const ArcTable& table, Array<float> weights, const ArcData& data,
+                     int bits, size_t sentence) {
   const SiblingTable siblings = table_of(bits);
   check(arcs, data, siblings, weights);
   if (sentence >= data.sentences()) throw nb::index_error("sentence out of range");
@@ -98,8 +99,9 @@ void bind_siblings(nb::module_& m) {
       .def_ro("skipped", &SiblingReport::skipped);
   nb::class_<SiblingTrainer> trainer(m, "SiblingTrainer", "Arcs and siblings, trained together.");
   trainer
-      .def("__init__", &make_trainer, "table"_a, "data"_a, "update"_a, "bits"_a, "projective"_a, "single_root"_a, "C"_a,
-           "rate"_a, "dropout"_a, "seed"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+      .def("__init__", &make_trainer, "table"_a, "data"_a, "update"_a, "bits"_a, "projective"_a,
+           "single_root"_a, "C"_a, "rate"_a, "dropout"_a, "seed"_a, nb::keep_alive<1, 2>(),
+           nb::keep_alive<1, 3>())
       .def("run", &run, "sentences"_a, "epoch"_a)
       .def("loss", &loss, "sentence"_a, "Loss, and the cells and values of its gradient.")
       .def_prop_ro(

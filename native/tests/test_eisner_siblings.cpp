@@ -12,7 +12,8 @@ const double ZERO[] = {0};
 
 HeadGrammar grammar_of(const SiblingSentence& sentence) {
   HeadGrammar grammar;
-  static_cast<FactorSentence&>(grammar) = {sentence.arcs, sentence.n, 1, sentence.single_root, sentence.spans};
+  static_cast<FactorSentence&>(grammar) = {sentence.arcs, sentence.n, 1, sentence.single_root,
+                                           sentence.spans};
   grammar.siblings = sentence.siblings;
   grammar.next = STAY;
   grammar.weights = grammar.ends = grammar.root_ends = ZERO;
@@ -66,7 +67,8 @@ int main() {
     for (double& score : scores)
       score = round % 5 == 0 && random.uniform() < 0.2 ? MINUS_INFINITY : size * (random.uniform() - 0.5);
     const std::vector<double> siblings = some_siblings(random, n, round, size);
-    const int32_t first = 1 + static_cast<int32_t>(random.below(n)), last = first + static_cast<int32_t>(random.below(n + 1 - first));
+    const int32_t first = 1 + static_cast<int32_t>(random.below(n)),
+                  last = first + static_cast<int32_t>(random.below(n + 1 - first));
     const int32_t span[] = {first, last};
     for (bool single_root : {false, true})
       for (EisnerSpans spans : {EisnerSpans{}, EisnerSpans{span, 1}})

@@ -14,7 +14,6 @@ from torch.autograd import gradcheck, gradgradcheck
 from arcwise import InputError, NoTreeError, Tree
 from arcwise.factors import FactoredTreeDistribution, Siblings
 from arcwise.torch import SiblingTreeCRF, TreeCRF, sibling_operators
-from arcwise.torch.backends import override_backend
 from arcwise.torch.cpu import CpuBackend
 from arcwise.torch.cuda.backend import CudaBackend
 from arcwise.torch.padded import PaddedSiblings
@@ -157,13 +156,15 @@ def test_what_is_no_score_makes_its_sentence_nan(device: torch.device, place: An
     ready = on(device, batch)
     log_z, arcs, pairs = (part.cpu() for part in sibling_operators.marginals(ready))
     assert log_z.isnan().tolist() == [True, False]
-    assert arcs.isnan().flatten(1).any(1).tolist() == pairs.isnan().flatten(1).any(1).tolist() == [True, False]
+    assert (
+        arcs.isnan().flatten(1).any(1).tolist() == pairs.isnan().flatten(1).any(1).tolist() == [True, False]
+    )
     heads, values = sibling_operators.decode(ready)
     assert (heads[0] == -1).all()
     assert values.isnan().tolist() == [True, False]
 
 
-@pytest.mark.parametrize("name", [name for name in ("cpu", "emulated", "cuda")])
+@pytest.mark.parametrize("name", ["cpu", "emulated", "cuda"])
 @pytest.mark.parametrize("deviation", [1.0, 30.0, 300.0, 2000.0])
 @pytest.mark.parametrize("single_root", [True, False])
 def test_longer_sentences_agree_with_the_factored_distribution(
@@ -210,9 +211,7 @@ def test_every_way_to_launch_gives_the_same(launcher: EmulatedGpu, deviation: fl
     check_equal(gpu.sibling_marginals(batch), cpu.sibling_marginals(batch))
     check_equal([gpu.sibling_log_partition(batch)], [cpu.sibling_log_partition(batch)])
     check_equal(gpu.sibling_decode(batch), cpu.sibling_decode(batch))
-    check_equal(
-        gpu.sibling_marginals_jvp(batch, *directions), cpu.sibling_marginals_jvp(batch, *directions)
-    )
+    check_equal(gpu.sibling_marginals_jvp(batch, *directions), cpu.sibling_marginals_jvp(batch, *directions))
 
 
 def test_without_sibling_scores_it_is_the_first_order(device: torch.device) -> None:
@@ -233,9 +232,7 @@ def test_gradients_are_finite_differences(device: torch.device) -> None:
     heads = layer(batch).best()
     partial = heads.clone()
     partial[0, 2] = -1
-    scores, siblings = (
-        part.nan_to_num(0.0).requires_grad_() for part in (batch.scores, batch.siblings)
-    )
+    scores, siblings = (part.nan_to_num(0.0).requires_grad_() for part in (batch.scores, batch.siblings))
     of_arcs, of_pairs = scores.detach().cos(), siblings.detach().sin()
 
     def results(scores: Tensor, siblings: Tensor) -> tuple[Tensor, ...]:
@@ -346,5 +343,3 @@ def test_compiles() -> None:
     loss(scores, siblings).backward()
     expected = CpuBackend().sibling_marginals(batch)
     check_equal([scores.grad, siblings.grad], expected[1:])
-
-

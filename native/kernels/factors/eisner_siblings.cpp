@@ -19,8 +19,10 @@ int padded(int length) { return (length + LANES - 1) & ~(LANES - 1); }
 void transpose_square(const double* from, int64_t stride, double* const* to) {
   const Lanes a = load(from), b = load(from + stride), c = load(from + 2 * stride),
               d = load(from + 3 * stride);
-  const Lanes ab0 = __builtin_shufflevector(a, b, 0, 4, 2, 6), ab1 = __builtin_shufflevector(a, b, 1, 5, 3, 7);
-  const Lanes cd0 = __builtin_shufflevector(c, d, 0, 4, 2, 6), cd1 = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+  const Lanes ab0 = __builtin_shufflevector(a, b, 0, 4, 2, 6),
+              ab1 = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+  const Lanes cd0 = __builtin_shufflevector(c, d, 0, 4, 2, 6),
+              cd1 = __builtin_shufflevector(c, d, 1, 5, 3, 7);
   store(to[0], __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5));
   store(to[1], __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5));
   store(to[2], __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7));
@@ -268,9 +270,8 @@ double eisner_siblings_marginals_rows(bool single_root, EisnerSpans spans, doubl
                                       EisnerSiblingsWorkspace& workspace) {
   workspace.kept = workspace.rows;  // should doubles not hold the sums
   auto read = [&](SiblingRows& rows) { rows = workspace.kept; };
-  const double log_partition = with_sibling_sums(read, single_root, spans, workspace, [&](auto& chart) {
-    chart.outside(arcs, workspace.adjoints);
-  });
+  const double log_partition = with_sibling_sums(
+      read, single_root, spans, workspace, [&](auto& chart) { chart.outside(arcs, workspace.adjoints); });
   if (log_partition == MINUS_INFINITY) std::fill_n(arcs, workspace.rows.arcs.size(), 0.0);
   return log_partition;
 }

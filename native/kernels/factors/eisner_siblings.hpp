@@ -46,7 +46,8 @@ struct EisnerSiblingsWorkspace {
 };
 
 // The best tree and its score.
-double eisner_siblings_decode(const SiblingSentence& sentence, int32_t* heads, EisnerSiblingsWorkspace& workspace);
+double eisner_siblings_decode(const SiblingSentence& sentence, int32_t* heads,
+                              EisnerSiblingsWorkspace& workspace);
 
 // log Z = log Σ_trees exp(score).
 double eisner_siblings_log_partition(const SiblingSentence& sentence, EisnerSiblingsWorkspace& workspace);

@@ -76,8 +76,7 @@ class SiblingChart {
   template <typename Arc, typename Pair, typename Check>
   DEVICE void outside(Arc arc, Pair pair, Check check) {
     for (int width = n_; width > 0; --width) {
-      with_lanes<Number>(n_ + 1 - width,
-                         [&](auto group) { outside_width(group, width, arc, pair, check); });
+      with_lanes<Number>(n_ + 1 - width, [&](auto group) { outside_width(group, width, arc, pair, check); });
       sync_block();
     }
   }

@@ -15,7 +15,8 @@ namespace arcwise {
 
 // The semirings of eisner_chart.hpp with products of three rows. dot3_back replaces each weight c_k by the probability of its term.
 struct SiblingMaxPlus : MaxPlus {
-  static constexpr double nothing = zero;  // the adjoint of a cell that no tree uses; here an adjoint is the best score around a cell
+  static constexpr double nothing =
+      zero;  // the adjoint of a cell that no tree uses; here an adjoint is the best score around a cell
   static double plus(double a, double b) { return a > b ? a : b; }
   static double join(double a, double b) { return plus(a, b); }
   static double top_adjoint(double) { return one; }
@@ -191,9 +192,7 @@ class EisnerSiblingsChart {
             length, from};
   }
   double weight(int head, int modifier) const { return weights_.arcs[weights_.cell(head, modifier)]; }
-  double first_weight(int head, int modifier) const {
-    return weights_.first[weights_.cell(head, modifier)];
-  }
+  double first_weight(int head, int modifier) const { return weights_.first[weights_.cell(head, modifier)]; }
   static int next_to(int head, int modifier) { return head < modifier ? head + 1 : head - 1; }
 
   // The probability of every arc; those of siblings replace the weights.
@@ -205,8 +204,8 @@ class EisnerSiblingsChart {
 
   void fill_arc(int head, int modifier) {
     const Siblings s = sibling_splits(head, modifier);
-    const double first = Semiring::times(first_weight(head, modifier),
-                                         cells_.complete(modifier)[next_to(head, modifier)]);
+    const double first =
+        Semiring::times(first_weight(head, modifier), cells_.complete(modifier)[next_to(head, modifier)]);
     const double inner = Semiring::plus(first, Semiring::dot3(s.a, s.b, s.c, s.length));
     cells_.incomplete(head)[modifier] = Semiring::times(weight(head, modifier), inner);
   }
@@ -278,9 +277,9 @@ class EisnerSiblingsOutside {
     const double inner = Semiring::span_of(cell, weights_.arcs[at]);
     const int next = chart_.next_to(head, modifier);
     arcs_[at] = Semiring::posterior(cell, adjoint);
-    weights_.first[at] = Semiring::term_back(inner_adjoint, inner, weights_.first[at],
-                                             chart_.cells().complete(modifier)[next],
-                                             adjoints_.complete(modifier)[next]);
+    weights_.first[at] =
+        Semiring::term_back(inner_adjoint, inner, weights_.first[at], chart_.cells().complete(modifier)[next],
+                            adjoints_.complete(modifier)[next]);
     Semiring::dot3_back(inner_adjoint, inner, s.a, s.b, s.c, adjoint_of(s.a), adjoint_of(s.b), s.length);
   }
 

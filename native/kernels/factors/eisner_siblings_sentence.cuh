@@ -10,15 +10,15 @@
 namespace arcwise::block_siblings {
 
 struct SiblingArguments {
-  const void *scores, *siblings;        // (batch, side, side) and (batch, side, side, side), float or double
-  const int32_t* lengths;               // (batch)
-  const void *first, *first_siblings;   // a direction of derivatives, shaped as the scores, or null
+  const void *scores, *siblings;       // (batch, side, side) and (batch, side, side, side), float or double
+  const int32_t* lengths;              // (batch)
+  const void *first, *first_siblings;  // a direction of derivatives, shaped as the scores, or null
   const void *second, *second_siblings;
-  double* log_partition;                // (batch): log Z, or the score of the best tree
-  void *arcs, *pairs;                   // shaped as scores and siblings, of their type
-  int64_t* heads;                       // (batch, side)
-  int32_t* unsafe;                      // (batch): whether a double did not hold the sums
-  char* workspace;                      // workspace_bytes for each block
+  double* log_partition;  // (batch): log Z, or the score of the best tree
+  void *arcs, *pairs;     // shaped as scores and siblings, of their type
+  int64_t* heads;         // (batch, side)
+  int32_t* unsafe;        // (batch): whether a double did not hold the sums
+  char* workspace;        // workspace_bytes for each block
   int64_t workspace_bytes;
   int32_t batch, side, single_root, shared_bytes;
 };
@@ -95,7 +95,8 @@ struct SiblingWeight<Dual<Number>> {
 template <typename Number>
 struct SiblingWeight<HyperDual<Number>> {
   template <typename Scalar>
-  static DEVICE HyperDual<Number> of(double x, const SiblingSentence<Scalar>& sentence, int arc, int64_t pair) {
+  static DEVICE HyperDual<Number> of(double x, const SiblingSentence<Scalar>& sentence, int arc,
+                                     int64_t pair) {
     const double first = direction_at(sentence.first, sentence.first_siblings, arc, pair);
     const double second = direction_at(sentence.second, sentence.second_siblings, arc, pair);
     return {as<Number>::exp(x), first, second, first * second};

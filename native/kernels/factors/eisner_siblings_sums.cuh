@@ -17,10 +17,9 @@ DEVICE void write_answers(const SiblingArguments& arguments, const SiblingSenten
     for (int s = Row::group(); s < side; s += Row::groups())
       for (int m = Row::lane(); m < side; m += Row::COUNT) {
         const bool is_arc = h <= n && 0 < m && m <= n && h != m;
-        const bool is_pair = is_arc && (s == h || (sentence.has_siblings(h) &&
-                                                   ((h < s && s < m) || (m < s && s < h))));
-        if (HAS_ANSWER || !is_pair)
-          pairs[sentence.pair(h, s, m)] = static_cast<Scalar>(is_pair ? answer : 0);
+        const bool is_pair =
+            is_arc && (s == h || (sentence.has_siblings(h) && ((h < s && s < m) || (m < s && s < h))));
+        if (HAS_ANSWER || !is_pair) pairs[sentence.pair(h, s, m)] = static_cast<Scalar>(is_pair ? answer : 0);
         if (s == 0 && (HAS_ANSWER || !is_arc))
           arcs[sentence.arc(h, m)] = static_cast<Scalar>(is_arc ? answer : 0);
       }
@@ -50,14 +49,13 @@ DEVICE bool sibling_sums(const SiblingArguments& arguments, const SiblingSentenc
   }
   if (thread_index() < WARP_LANES) {
     const CarefulSum shift = eisner_shift(scratch.shifts, n);
-    if (thread_index() == 0) arguments.log_partition[sentence.number] = shift.total + (shift.lost + log_of(total));
+    if (thread_index() == 0)
+      arguments.log_partition[sentence.number] = shift.total + (shift.lost + log_of(total));
   }
   if constexpr (WITH_OUTSIDE) {
     Scalar *arcs = sentence.arcs_of(arguments), *pairs = sentence.pairs_of(arguments);
     chart.outside(
-        [&](int h, int m, const Number& p) {
-          arcs[sentence.arc(h, m)] = static_cast<Scalar>(answer_of(p));
-        },
+        [&](int h, int m, const Number& p) { arcs[sentence.arc(h, m)] = static_cast<Scalar>(answer_of(p)); },
         [&](int h, int s, int m, const Number& p) {
           pairs[sentence.pair(h, s, m)] = static_cast<Scalar>(answer_of(p));
         },
@@ -75,8 +73,7 @@ DEVICE bool place_sibling_sums(const SiblingArguments& arguments, const SiblingS
   const bool fits = SiblingTables<Number>::bytes(sentence.n, WITH_OUTSIDE) <= room;
   if constexpr (sizeof(Number) == sizeof(double))  // twice, so that the compiler knows where doubles lie
     if (fits) return sibling_sums<Number, WITH_OUTSIDE>(arguments, sentence, scratch, scratch.tables);
-  return sibling_sums<Number, WITH_OUTSIDE>(arguments, sentence, scratch,
-                                            fits ? scratch.tables : workspace);
+  return sibling_sums<Number, WITH_OUTSIDE>(arguments, sentence, scratch, fits ? scratch.tables : workspace);
 }
 
 // Doubles for all sentences, or other numbers for those that were found unsafe.

@@ -120,9 +120,8 @@ void padded_siblings_decode(const PaddedSiblings& batch, int64_t* heads, double*
   SiblingArguments arguments{};
   arguments.heads = heads, arguments.log_partition = values;
   with_scalar(batch, [&](auto scalar) {
-    for_each_sentence(batch, arguments, sizeof(BestScore), [](const SiblingArguments& own) {
-      sibling_decode_batch<decltype(scalar)>(own);
-    });
+    for_each_sentence(batch, arguments, sizeof(BestScore),
+                      [](const SiblingArguments& own) { sibling_decode_batch<decltype(scalar)>(own); });
   });
 }
 

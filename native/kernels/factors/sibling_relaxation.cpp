@@ -132,8 +132,10 @@ void SiblingRelaxation::start_multipliers(Node& node) const {
     for (int h = 0; h <= n_; ++h) {
       if (h == m) continue;
       const double value = sentence_->arcs[cell(h, m)] / 2 + sentence_->siblings[(h * side + h) * side + m];
-      if (value > best) second = best, best = value;
-      else if (value > second) second = value;
+      if (value > best)
+        second = best, best = value;
+      else if (value > second)
+        second = value;
     }
     if (best == MINUS_INFINITY) continue;
     const double middle = second == MINUS_INFINITY ? best - 1 : (best + second) / 2;
@@ -207,8 +209,8 @@ bool SiblingRelaxation::solve(Node& node, int decodes) {
 // The relaxation at the node's multipliers: an upper bound; -inf if the node has no tree.
 double SiblingRelaxation::evaluate(const Node&) {
   ++best_.decodes;
-  double value = spanning_tree_decode(tree_scores_.data(), n_, sentence_->single_root, heads_.data(),
-                                      spanning_tree_);
+  double value =
+      spanning_tree_decode(tree_scores_.data(), n_, sentence_->single_root, heads_.data(), spanning_tree_);
   if (value == MINUS_INFINITY) return value;
   consider(heads_.data());
   for (int h = 0; h <= n_; ++h) {

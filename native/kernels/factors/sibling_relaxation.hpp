@@ -21,7 +21,7 @@ struct CertifiedTree {
   bool found = false;
   double value = -std::numeric_limits<double>::infinity();
   double bound = std::numeric_limits<double>::infinity();  // no tree is better
-  int decodes = 0;       // spanning trees, each with one round of head automata
+  int decodes = 0;  // spanning trees, each with one round of head automata
   bool branched = false;
 };
 

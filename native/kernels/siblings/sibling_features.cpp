@@ -43,17 +43,21 @@ void SiblingScorer::score(const SiblingTable& table, const float* weights, const
   for (int m = 1; m <= n; ++m) {
     for (int s = 1; s <= n; ++s)
       if (s != m)  // the head is beyond s
-        pairs_[s * side + m] = sum_of([&](auto visit) { words.each_of_pair(s < m ? s - 1 : s + 1, s, m, visit); });
+        pairs_[s * side + m] =
+            sum_of([&](auto visit) { words.each_of_pair(s < m ? s - 1 : s + 1, s, m, visit); });
     first[m] = sum_of([&](auto visit) { words.each_of_pair(m - 1, m - 1, m, visit); });
     first[side + m] = sum_of([&](auto visit) { words.each_of_pair(m + 1, m + 1, m, visit); });
   }
   for (int h = 0; h <= n; ++h)
     for (int m = 1; m <= n; ++m) {
       if (m == h || rows.arcs[rows.cell(h, m)] == MINUS_INFINITY) continue;
-      auto with_head = [&](int s) { return sum_of([&](auto visit) { words.each_with_head(h, s, m, visit); }); };
+      auto with_head = [&](int s) {
+        return sum_of([&](auto visit) { words.each_with_head(h, s, m, visit); });
+      };
       rows.first[rows.cell(h, m)] = first[(h < m ? 0 : side) + m] + with_head(h);
       double* inner = rows.inner(h, m);
-      for (int s = std::min(h, m) + 1; s < std::max(h, m); ++s) inner[s] = pairs_[s * side + m] + with_head(s);
+      for (int s = std::min(h, m) + 1; s < std::max(h, m); ++s)
+        inner[s] = pairs_[s * side + m] + with_head(s);
     }
 }
 
@@ -66,7 +70,8 @@ void write_dense(SiblingRows& rows, std::vector<double>& siblings) {
       if (m == h || rows.arcs[rows.cell(h, m)] == MINUS_INFINITY) continue;
       siblings[(h * side + h) * side + m] = rows.first[rows.cell(h, m)];
       const double* inner = rows.inner(h, m);
-      for (int s = std::min(h, m) + 1; s < std::max(h, m); ++s) siblings[(h * side + s) * side + m] = inner[s];
+      for (int s = std::min(h, m) + 1; s < std::max(h, m); ++s)
+        siblings[(h * side + s) * side + m] = inner[s];
     }
 }
 

@@ -49,7 +49,8 @@ void score_sentence(ArcScores<double>& scores, const SiblingTable& siblings, con
   worker.marginals.resize(worker.arcs.size());
   double* marginals = worker.marginals.data();
   if (by_sum) {
-    if (eisner_siblings_marginals_rows(trees.single_root, {}, marginals, worker.workspace) == MINUS_INFINITY) return;
+    if (eisner_siblings_marginals_rows(trees.single_root, {}, marginals, worker.workspace) == MINUS_INFINITY)
+      return;
     for (double& value : worker.marginals) value = std::max(std::log(value), LEAST_LOG_PROBABILITY);
   } else {
     const bool crossing = !trees.projective && scores.n <= MOST_CROSSING_WORDS;
@@ -78,7 +79,8 @@ void score_sentence(ArcScores<double>& scores, const SiblingTable& siblings, con
 }  // namespace
 
 ScoreBatch with_siblings(const ScoreBatch& arcs, const ArcTable& table, const SiblingTable& siblings,
-                         const float* weights, const ArcData& data, TreeClass trees, bool by_sum, int threads) {
+                         const float* weights, const ArcData& data, TreeClass trees, bool by_sum,
+                         int threads) {
   ScoreBatch result = arcs;
   double work = 0;
   for (size_t s = 0; s < result.size(); ++s) {
@@ -97,8 +99,8 @@ ScoreBatch with_siblings(const ScoreBatch& arcs, const ArcTable& table, const Si
 }
 
 SecondOrderScores second_order_scores(const ScoreBatch& arcs, const ArcTable& table,
-                                      const SiblingTable& siblings, const float* weights,
-                                      const ArcData& data, size_t sentence) {
+                                      const SiblingTable& siblings, const float* weights, const ArcData& data,
+                                      size_t sentence) {
   Worker worker;
   ArcScores<double> memory;
   arcs_by_maximum(arcs.scores(sentence, memory), worker.arcs, worker.best);

@@ -19,14 +19,15 @@ constexpr double LEAST_LOG_PROBABILITY = -700;
 
 // weights: of the siblings alone. `by_sum` or by maximum; the differences between the labels of an arc stay as they are.
 ScoreBatch with_siblings(const ScoreBatch& arcs, const ArcTable& table, const SiblingTable& siblings,
-                         const float* weights, const ArcData& data, TreeClass trees, bool by_sum, int threads);
+                         const float* weights, const ArcData& data, TreeClass trees, bool by_sum,
+                         int threads);
 
 // Of one sentence: the best score of each arc, (n+1)², and the scores of siblings, (n+1)³.
 struct SecondOrderScores {
   std::vector<double> arcs, siblings;
 };
 SecondOrderScores second_order_scores(const ScoreBatch& arcs, const ArcTable& table,
-                                      const SiblingTable& siblings, const float* weights,
-                                      const ArcData& data, size_t sentence);
+                                      const SiblingTable& siblings, const float* weights, const ArcData& data,
+                                      size_t sentence);
 
 }  // namespace arcwise

@@ -12,7 +12,6 @@ namespace {
 constexpr RelaxationLimits QUICK{30, 1, 30};
 constexpr double FLOOR = 1e-4;  // parts whose gradient is smaller are left alone
 
-
 }  // namespace
 
 SiblingTrainer::SiblingTrainer(const ArcTable& table, const SiblingTable& siblings, const ArcData& data,
@@ -130,8 +129,7 @@ void SiblingTrainer::step_margin(SiblingReport& report) {
   report.loss += cost;
   double step = 1;
   if (options_.update == SiblingUpdate::mira)
-    step = norm == 0 ? 0
-                     : std::clamp((cost - change_.dot(weights_.weights.data())) / norm, 0.0, options_.C);
+    step = norm == 0 ? 0 : std::clamp((cost - change_.dot(weights_.weights.data())) / norm, 0.0, options_.C);
   if (norm == 0 || step <= 0) return;
   ++report.updates;
   for (const auto& [place, value] : change_.entries())

@@ -22,8 +22,8 @@ enum class SiblingUpdate { perceptron, mira, log_linear, softmax_margin };
 struct SiblingOptions {
   SiblingUpdate update = SiblingUpdate::mira;
   TreeClass trees{true, true};  // gradients: projective
-  double C = 0.01;    // MIRA: no step is larger
-  double rate = 0.02;  // of gradient steps
+  double C = 0.01;              // MIRA: no step is larger
+  double rate = 0.02;           // of gradient steps
   WordDropout dropout;
 };
 

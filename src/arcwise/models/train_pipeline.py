@@ -17,7 +17,7 @@ from arcwise.learning.options import SEEDS, check_options, option, section, shor
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained_model import TrainedParser
 from arcwise.models.averaged_tags import MOST_SENTENCES, average_tags
-from arcwise.models.raw_text import METRICS, raw_text_scores
+from arcwise.models.raw_text import raw_text_scores
 from arcwise.models.registry import trainable
 from arcwise.models.training import parser_config, train_parser
 from arcwise.neural.config import INPUTS

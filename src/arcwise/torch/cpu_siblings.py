@@ -21,9 +21,7 @@ class CpuSiblings:
     def sibling_marginals(self, batch: PaddedSiblings) -> tuple[Tensor, Tensor, Tensor]:
         """See ``SiblingBackend.sibling_marginals``."""
         values, arcs, pairs = _totals(batch), torch.empty_like(batch.scores), torch.empty_like(batch.siblings)
-        native.padded_siblings_marginals(
-            _native(batch), values.data_ptr(), arcs.data_ptr(), pairs.data_ptr()
-        )
+        native.padded_siblings_marginals(_native(batch), values.data_ptr(), arcs.data_ptr(), pairs.data_ptr())
         return values, arcs, pairs
 
     def sibling_marginals_jvp(
@@ -58,8 +56,10 @@ def _derivatives(batch: PaddedSiblings, *directions: Tensor) -> tuple[Tensor, Te
     """Return the derivatives along one direction (of arcs and pairs), or along two."""
     arcs, pairs = torch.empty_like(batch.scores), torch.empty_like(batch.siblings)
     each = batch.directions(*directions)
-    addresses = [direction.data_ptr() for direction in each] + [0] * (4 - len(each))
-    native.padded_siblings_derivatives(_native(batch), *addresses, arcs.data_ptr(), pairs.data_ptr())
+    first, first_pairs, second, second_pairs = [d.data_ptr() for d in each] + [0] * (4 - len(each))
+    native.padded_siblings_derivatives(
+        _native(batch), first, first_pairs, second, second_pairs, arcs.data_ptr(), pairs.data_ptr()
+    )
     return arcs, pairs
 
 

@@ -1,4 +1,4 @@
-"""``SiblingTreeCRF``: distributions over projective trees with scores of adjacent siblings, differentiable."""
+"""``SiblingTreeCRF``: differentiable distributions over projective trees with scores of adjacent siblings."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class SiblingTreeCRF:
 
     Exact, by Eisner's algorithm with siblings (Eisner 1996; McDonald & Pereira 2006; as a neural layer Zhang,
     Li & Zhang 2020). O(n³). Gradients come from kernels of their own: ``log_partition`` can be differentiated
-    three times, ``marginals``, ``sibling_marginals``, ``log_prob`` and ``entropy`` twice. Scores must be of one
-    type; half and bfloat16 are computed, and returned, in float32.
+    three times, ``marginals``, ``sibling_marginals``, ``log_prob`` and ``entropy`` twice. Scores must be of
+    one type; half and bfloat16 are computed, and returned, in float32.
 
     >>> scores, siblings = torch.zeros(4, 4), torch.zeros(4, 4, 4)
     >>> siblings[1, 2, 3] = 2  # words 2 and 3 like to be siblings below 1
@@ -257,11 +257,13 @@ def _checked_siblings(siblings: Any, scores: Tensor, batch: ScoreTensors) -> Ten
 
 def _may_follow(size: int, device: torch.device) -> Tensor:
     """Return (h, s, m): whether m can follow s below h, or be the first if s is h."""
-    h, s, m = (torch.arange(size, device=device).view(shape) for shape in ((-1, 1, 1), (1, -1, 1), (1, 1, -1)))
+    h, s, m = (
+        torch.arange(size, device=device).view(shape) for shape in ((-1, 1, 1), (1, -1, 1), (1, 1, -1))
+    )
     return (s == h) | ((h < s) & (s < m)) | ((m < s) & (s < h))
 
 
 def _expected(probabilities: Tensor, values: Tensor) -> Tensor:
-    """Return Σ μ · value of each sentence, float64; what has probability 0 adds 0, even if its value is inf."""
+    """Return Σ μ · value of each sentence, float64; probability 0 adds 0, even to an infinite value."""
     products = probabilities * torch.where(probabilities > 0, values, 0.0)
     return products.flatten(1).sum(1, dtype=torch.float64)
