@@ -331,6 +331,7 @@ def test_bad_arguments() -> None:
         trees.best()
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch, about itself
 def test_compiles() -> None:
     batch = random_batch([4, 3], padding=0)
 

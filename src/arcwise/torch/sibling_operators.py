@@ -30,7 +30,7 @@ def log_partition(batch: PaddedSiblings) -> Tensor:
 def marginals(batch: PaddedSiblings) -> tuple[Tensor, Tensor, Tensor]:
     """Return log Z, (B,), float64, and the probabilities of arcs, (B, N+1, N+1), and of pairs, (B, N+1, N+1,
     N+1)."""
-    return _Marginals.apply(*_parts(batch))
+    return _SiblingMarginals.apply(*_parts(batch))
 
 
 def decode(batch: PaddedSiblings) -> tuple[Tensor, Tensor]:
@@ -43,7 +43,7 @@ def _parts(batch: PaddedSiblings) -> tuple[Any, ...]:
     return batch.scores, batch.siblings, batch.lengths, batch.single_root
 
 
-class _Marginals(Function):
+class _SiblingMarginals(Function):
     """(log Z, μ of arcs, μ of pairs). With gradients g and γ, the gradient of the scores is g μ + jvp(γ)."""
 
     @staticmethod
@@ -63,7 +63,7 @@ class _Marginals(Function):
         if of_arcs is not None or of_pairs is not None:
             first = torch.zeros_like(scores) if of_arcs is None else of_arcs
             second = torch.zeros_like(siblings) if of_pairs is None else of_pairs
-            gradients = list(_Jvp.apply(first, second, scores, siblings, lengths, ctx.single_root))
+            gradients = list(_SiblingJvp.apply(first, second, scores, siblings, lengths, ctx.single_root))
         if of_log_z is not None:
             for at, each in enumerate(probabilities):
                 if ctx.needs_input_grad[at]:
@@ -73,7 +73,7 @@ class _Marginals(Function):
         return *gradients, None, None
 
 
-class _Jvp(Function):
+class _SiblingJvp(Function):
     """The Hessian of log Z times a direction; it is symmetric, so its gradient is again such a product."""
 
     @staticmethod
@@ -87,13 +87,13 @@ class _Jvp(Function):
         arcs, pairs, *parts = ctx.saved_tensors
         by_direction = by_scores = (None, None)
         if ctx.needs_input_grad[0] or ctx.needs_input_grad[1]:
-            by_direction = _Jvp.apply(of_arcs, of_pairs, *parts, ctx.single_root)
+            by_direction = _SiblingJvp.apply(of_arcs, of_pairs, *parts, ctx.single_root)
         if ctx.needs_input_grad[2] or ctx.needs_input_grad[3]:
-            by_scores = _SecondDerivative.apply(arcs, pairs, of_arcs, of_pairs, *parts, ctx.single_root)
+            by_scores = _SiblingSecondDerivative.apply(arcs, pairs, of_arcs, of_pairs, *parts, ctx.single_root)
         return *by_direction, *by_scores, None, None
 
 
-class _SecondDerivative(Function):
+class _SiblingSecondDerivative(Function):
     """The third derivative of log Z times two directions; symmetric. The fourth is not implemented."""
 
     @staticmethod
@@ -112,8 +112,8 @@ class _SecondDerivative(Function):
                 "arcwise.torch: the fourth derivative of log Z is not implemented, expected three at most"
             )
         parts = scores, siblings, lengths, ctx.single_root
-        by_first = _SecondDerivative.apply(of_arcs, of_pairs, *directions[2:], *parts)
-        by_second = _SecondDerivative.apply(of_arcs, of_pairs, *directions[:2], *parts)
+        by_first = _SiblingSecondDerivative.apply(of_arcs, of_pairs, *directions[2:], *parts)
+        by_second = _SiblingSecondDerivative.apply(of_arcs, of_pairs, *directions[:2], *parts)
         return *by_first, *by_second, None, None, None, None
 
 

@@ -41,7 +41,7 @@ class SiblingTreeCRF:
     >>> trees.best()
     tensor([-1,  0,  1,  1])
     >>> trees.sibling_marginals[1, 2, 3].item()
-    0.552...
+    0.551...
     >>> scores.requires_grad_()
     tensor(...)
     >>> loss = -SiblingTreeCRF(scores, siblings, projective=True, single_root=True).log_prob(trees.best())
