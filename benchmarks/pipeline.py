@@ -26,7 +26,8 @@ from measuring.trainings import cache_folder
 
 from arcwise.learning.progress import Progress
 from arcwise.models import load, model_path
-from arcwise.models.train_pipeline import METRICS, read_config, train_pipeline
+from arcwise.models.raw_text import METRICS
+from arcwise.models.train_pipeline import read_config, train_pipeline
 from arcwise.parsing.parser import ParseOptions
 from arcwise.pipeline.parse_input import parse_text
 from arcwise.pipeline.pipeline import VERSION

@@ -89,7 +89,9 @@ class _SiblingJvp(Function):
         if ctx.needs_input_grad[0] or ctx.needs_input_grad[1]:
             by_direction = _SiblingJvp.apply(of_arcs, of_pairs, *parts, ctx.single_root)
         if ctx.needs_input_grad[2] or ctx.needs_input_grad[3]:
-            by_scores = _SiblingSecondDerivative.apply(arcs, pairs, of_arcs, of_pairs, *parts, ctx.single_root)
+            by_scores = _SiblingSecondDerivative.apply(
+                arcs, pairs, of_arcs, of_pairs, *parts, ctx.single_root
+            )
         return *by_direction, *by_scores, None, None
 
 
