@@ -1,4 +1,4 @@
-"""Every benchmark imports: a renamed function of the package is noticed before someone runs one for an hour."""
+"""Every benchmark imports: a renamed function is noticed before someone runs one for an hour."""
 
 from importlib import import_module
 from pathlib import Path
