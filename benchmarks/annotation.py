@@ -41,13 +41,14 @@ from measuring.tables import table
 from measuring.trainings import read_whole
 
 from arcwise.annotation.assistant import Assistant
+from arcwise.annotation.worklist import TRAINING_SURE
 from arcwise.evaluation import evaluate
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.models import load
 from arcwise.parsing import ParseOptions
 from arcwise.treebanks import Treebank
 from benchmarks.report import write_section
-from benchmarks.simulated_annotator import ORDERS, Session, Walk, quick_gain, until_sure, walk
+from benchmarks.simulated_annotator import ORDERS, Session, Walk, until_sure, walk
 
 RIGHT = 0.97
 """Share of correct heads at which correcting stops."""
@@ -62,7 +63,7 @@ unreliable.
 """
 CANDIDATES, LONGEST = 800, 30
 """Size of the random pool the next 50 sentences are selected from, and their maximum length in words."""
-SURE = 0.5
+SURE = TRAINING_SURE
 """Confidence of all remaining words at which the annotator leaves a sentence."""
 CONFIG = GraphConfig(trainer="log-linear", epochs=5, arc_bits=20, row_bits=22)
 
@@ -160,7 +161,7 @@ def thinking_along(
         assistant = Assistant(parser)
         for s in taken:
             session = Session.of(assistant, sentences[s])
-            until_sure(session, quick_gain, sure)
+            until_sure(session, sure)
             answered += len(session.looked)
             answers.append(session.answers.in_bytes(sentences[s].conllu_bytes))
 

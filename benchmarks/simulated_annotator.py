@@ -15,7 +15,7 @@ from arcwise.annotation.assistant import Assistant
 from arcwise.annotation.gains import expected_gains
 from arcwise.annotation.scored_sentence import Posterior, ScoredSentence
 from arcwise.annotation.states import ArcDecisions
-from arcwise.annotation.worklist import repair_order
+from arcwise.annotation.worklist import repair_order, training_word
 from arcwise.treebanks import Sentence
 
 Floats = npt.NDArray[np.float64]
@@ -32,12 +32,6 @@ def gain(inferred: Posterior) -> Floats:
     """Expected information gain of the answer, in nats."""
     weights = next(iter(inferred.weights.matrices()))
     return expected_gains(weights, inferred.marginals, inferred.trees, least=0.005).values
-
-
-def quick_gain(inferred: Posterior) -> Floats:
-    """Expected gain without improbable answers, of which a parser trained on little data proposes many."""
-    weights = next(iter(inferred.weights.matrices()))
-    return expected_gains(weights, inferred.marginals, inferred.trees, least=0.03).values
 
 
 ORDERS: dict[str, Order] = {"least sure word": least_sure, "expected gain": gain, "repairs": repair_order}
@@ -145,13 +139,9 @@ def _push(waiting: list[tuple[float, int, int]], s: int, session: Session, order
         heapq.heappush(waiting, (-float(values[word - 1]), s, word))
 
 
-def until_sure(session: Session, order: Order, sure: float) -> None:
-    """Inspect the words of one sentence, most valuable first, until the parser is confident about every
-    head.
+def until_sure(session: Session, sure: float) -> None:
+    """Inspect words of one sentence in the order of the worklist ``training``, until the parser is confident
+    about every head.
     """
-    while True:
-        doubtful = [m for m in session.open if session.inferred.result.head_probability[m - 1] < sure]
-        if not doubtful:
-            return
-        values = order(session.inferred)
-        session.answer(max(doubtful, key=lambda m: float(values[m - 1])))
+    while (word := training_word(session.inferred, session.open, sure=sure)) is not None:
+        session.answer(word)

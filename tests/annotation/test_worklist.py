@@ -8,7 +8,7 @@ import pytest
 
 from annotation.decided import open_sentence, scored_parser, sentence_of
 from arcwise.annotation.assistant import Assistant
-from arcwise.annotation.gains import expected_repairs
+from arcwise.annotation.gains import expected_gains, expected_repairs
 from arcwise.annotation.states import ArcDecisions, first_unfinished
 from arcwise.annotation.worklist import FAR_REACHING, Worklist
 from arcwise.errors import OptionError
@@ -81,6 +81,48 @@ def test_worklists_by_their_definition(assistant, treebank, by):
         assert item.word == right[item.number][1]
 
 
+@pytest.fixture
+def unsure():
+    """An assistant with flat probabilities."""
+    scorer = FunctionScorer(lambda sentence: by_form(sentence) * 0.3, LABELS)
+    return Assistant(ScoredParser(scorer, decoding=Decoding("map", True, True)))
+
+
+def test_for_training_sentences_are_in_random_order_and_sure_words_are_left_out(unsure, treebank):
+    assistant = unsure
+    items = complete(Worklist(treebank.__getitem__, len(treebank), assistant, by="training"))
+    assert len(items) == len(treebank)
+    doubtful = {}
+    for own in treebank:
+        posterior = assistant.score(own).under(ArcDecisions.of(own))
+        (weights,) = posterior.weights.matrices()
+        gains = expected_gains(weights, posterior.marginals, posterior.trees, least=0.03).values
+        words = [
+            m
+            for m, word in enumerate(assistant.suggest(own).words, 1)
+            if not word.decided_head and word.probability < 0.5
+        ]
+        if words:
+            doubtful[own.number] = max(words, key=lambda m: gains[m - 1])
+    listed = [item.number for item in items if item.value]
+    assert {number: item.word for number, item in zip(listed, items, strict=False)} == doubtful
+    assert 3 < len(listed) < len(treebank)
+    assert listed != sorted(listed)
+    assert listed == [item.number for item in items][: len(listed)]  # the others come last
+
+
+def test_the_random_order_for_training_stays_while_words_are_answered(unsure, treebank):
+    def order(bank):
+        items = complete(Worklist(bank.__getitem__, len(bank), unsure, by="training"))
+        return [item.number for item in items if item.value]
+
+    gold = small_treebank()
+    begun = Treebank.from_sentences(
+        gold[own.number] if own.number % 2 else own for own in treebank
+    )  # every other sentence is finished
+    assert order(begun) == [number for number in order(treebank) if number % 2 == 0]
+
+
 def test_disagreement_is_what_the_parser_alone_finds_improbable(assistant, treebank):
     items = complete(Worklist(treebank.__getitem__, len(treebank), assistant, by="disagreement"))
     assert len(items) == len(treebank)
@@ -113,11 +155,11 @@ def test_search_keeps_the_order_of_the_file(treebank):
 
 def test_sentences_with_nothing_to_do_are_not_listed(assistant):
     whole = small_treebank()
-    for by in ("entropy", "least-sure", "gain"):
+    for by in ("entropy", "least-sure", "gain", "training"):
         assert complete(Worklist(whole.__getitem__, len(whole), assistant, by=by)) == []
 
 
-@pytest.mark.parametrize("by", ["entropy", "least-sure", "gain", "repairs", "disagreement"])
+@pytest.mark.parametrize("by", ["entropy", "least-sure", "gain", "repairs", "training", "disagreement"])
 def test_every_unfinished_sentence_is_in_every_list(assistant, by):
     """One word, whose head is certain; all heads but one label missing; a UPOS missing; nothing annotated."""
     row = "{}\t{}\t_\t{}\t_\t_\t{}\t{}\t_\t_\n"

@@ -59,7 +59,7 @@ def test_the_least_sure_word_of_all_sentences_is_asked_first():
 
 def test_looking_until_the_parser_is_sure():
     for one in sessions():
-        until_sure(one, least_sure, 0.7)
+        until_sure(one, 0.7)
         shares = one.inferred.result.head_probability
         assert all(shares[m - 1] >= 0.7 for m in one.open)
 

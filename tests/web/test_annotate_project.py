@@ -30,7 +30,7 @@ def project(folder: Path, parser: Any) -> Iterator[Served]:
         yield made
 
 
-@pytest.mark.parametrize("order", ["gain", "repairs", "entropy", "least-sure"])
+@pytest.mark.parametrize("order", ["gain", "repairs", "training", "entropy", "least-sure"])
 def test_a_worklist_has_the_unfinished_sentences_of_all_files(project: Served, order: str) -> None:
     until(lambda: project.get(f"/api/sentences?worklist={order}").json()["ready"])
     items = project.get(f"/api/sentences?worklist={order}").json()["items"]

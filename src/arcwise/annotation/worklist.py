@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from arcwise.annotation.assistant import Assistant, sentence_gains
-from arcwise.annotation.gains import expected_repairs
+from arcwise.annotation.gains import expected_gains, expected_repairs
 from arcwise.annotation.long_suggestions import is_long
 from arcwise.annotation.scored_sentence import Posterior, tagged_input
 from arcwise.annotation.states import ArcDecisions, consistent, first_unfinished, only_decided
@@ -35,6 +36,12 @@ FAR_REACHING = 5
 Chosen on the development data of English-EWT with the model ``en``: a larger one repairs more errors per
 wrong word found, but finds fewer wrong words among those reviewed.
 """
+TRAINING_SURE = 0.5
+"""Probability of a head from which on a parser gains little from the answer, compared with its cost.
+
+Chosen on the development data of English-EWT and Turkish-IMST (benchmarks/annotation.py).
+"""
+_PROBABLE = 0.03  # a parser trained on little data gives many heads a low probability
 _AROUND = ParseOptions(keep=("head", "deprel"), confidence=True)
 _FREE = ParseOptions(confidence=True)
 
@@ -94,6 +101,42 @@ def repair_order(posterior: Posterior) -> Floats:
     return np.asarray(repairs.expected * repairs.each**FAR_REACHING)
 
 
+def by_training(assistant: Assistant, sentences: Sequence[Sentence]) -> list[Value]:
+    """Random order of the sentences that have a word to train a parser on (``training_word``).
+
+    The order depends on the words of a sentence, so that it stays the same while the file is edited.
+    """
+    values: list[Value] = []
+    for sentence in sentences:
+        decisions = consistent(ArcDecisions.of(sentence))
+        open_words = [m for m, head in enumerate(decisions.heads, 1) if head < 0]
+        word = training_word(assistant.score(sentence).under(decisions), open_words)
+        values.append(NOTHING if word is None else (_random(sentence), word))
+    return values
+
+
+def training_word(
+    posterior: Posterior, open_words: Iterable[int], *, sure: float = TRAINING_SURE
+) -> int | None:
+    """The word (1..n) to answer next for training a parser; None if it is sure of all open words.
+
+    Of the open words whose suggested head is less probable than ``sure``, the one with the largest expected
+    information gain.
+    """
+    shares = posterior.result.head_probability
+    doubtful = [m for m in open_words if shares[m - 1] < sure]
+    if not doubtful:
+        return None
+    weights = next(iter(posterior.weights.matrices()))
+    gains = expected_gains(weights, posterior.marginals, posterior.trees, words=doubtful, least=_PROBABLE)
+    return max(doubtful, key=lambda m: float(gains.values[m - 1]))
+
+
+def _random(sentence: Sentence) -> float:
+    """A number above 0 and at most 1 that depends on the words of a sentence."""
+    return (zlib.crc32("\n".join(sentence.forms).encode()) + 1) / 2**32
+
+
 def by_disagreement(assistant: Assistant, sentences: Sequence[Sentence]) -> list[Value]:
     """Improbability (1 - probability) of the least probable annotated arc and label."""
     parses = _parses(assistant, sentences, _FREE, gold=True)
@@ -147,7 +190,7 @@ def _each(flat: Any, sentences: Sequence[Sentence]) -> list[Floats]:
     return [np.asarray(flat[a:b], np.float64) for a, b in pairwise(ends)]
 
 
-By = Literal["entropy", "least-sure", "gain", "repairs", "disagreement", "search"]
+By = Literal["entropy", "least-sure", "gain", "repairs", "training", "disagreement", "search"]
 BATCH = 32
 """Sentences scored at a time."""
 
@@ -156,6 +199,7 @@ _ORDERS: Mapping[str, Callable[[Assistant, Sequence[Sentence]], list[Value]]] = 
     "least-sure": by_least_sure,
     "gain": by_gain,
     "repairs": by_repairs,
+    "training": by_training,
     "disagreement": by_disagreement,
 }
 
@@ -180,8 +224,8 @@ class Worklist:
     sentence: returns the current sentence of a number 0..count-1; called from another thread after ``start``.
     by: ``entropy`` (of the tree), ``least-sure`` (uncertainty of the least certain word), ``gain`` (expected
         information gain of the best answer), ``repairs`` (expected number of errors repaired by a review,
-        favouring words that repair others), ``disagreement`` (improbability of the annotation), ``search``
-        (hits, in file order).
+        favouring words that repair others), ``training`` (random, words that a parser would learn from),
+        ``disagreement`` (improbability of the annotation), ``search`` (hits, in file order).
     unfinished: returns the first word of a sentence that is not annotated, or None; by default, a word is
         annotated if its head and its label are.
 

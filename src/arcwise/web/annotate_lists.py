@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 STEP = 4
 """Sentences scored in one background step: a few, so that requests do not wait."""
-SLOW = ("gain", "repairs")
+SLOW = ("gain", "repairs", "training")
 """Orders that infer once per possible answer: one sentence of them is a step."""
 MOST_HITS = 1_000_000
 """A search with more hits is refused: they are kept in memory."""

@@ -33,6 +33,22 @@ def test_inconsistencies_are_listed_with_analyses_and_places_to_click(open_page:
     assert tab.page.evaluate("document.activeElement.id") == "tree"
 
 
+def test_a_form_and_upos_with_several_lemmas_is_listed_with_its_places(open_page: OpenPage) -> None:
+    left = rows("They/PRON/2/nsubj", "left/VERB/0/root", sent_id="s{}")
+    lemmas = ("leave", "leave", "left")
+    text = "".join(
+        left.format(n).replace("left\t_\tVERB", f"left\t{lemma}\tVERB") for n, lemma in enumerate(lemmas)
+    )
+    tab = open_page(text)
+    tab.press("Shift+K")
+    tab.page.get_by_role("button", name="Find inconsistencies").click()
+    tab.page.get_by_text("1 inconsistency.").wait_for()
+    assert places(tab) == ["2 × leave 1 2", "1 × left 3"]
+    assert "left VERB" in " ".join(tab.page.locator("#consistency").inner_text().split())
+    tab.page.get_by_role("button", name="3", exact=True).click()
+    tab.page.wait_for_function("() => own.state.number === 2 && own.state.selected === '2'")
+
+
 def test_one_key_goes_through_the_places_and_an_edit_makes_them_stale(open_page: OpenPage) -> None:
     tab = open_page(VARIED)
     visited = []

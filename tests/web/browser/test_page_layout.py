@@ -33,6 +33,27 @@ def test_the_toolbar_has_three_groups_and_one_primary_action(open_page: OpenPage
     assert [button.get_attribute("data-action") for button in primary.all()] == ["next"]
 
 
+def test_no_state_has_two_primary_actions(open_page: OpenPage) -> None:
+    """Accept what is sure; else go on if the sentence is annotated; else nothing stands out."""
+    tab = open_page(BIRDS + GARDEN)
+
+    def primary() -> list[str | None]:
+        buttons = tab.page.locator("header button.main:visible").all()
+        return [button.get_attribute("data-action") for button in buttons]
+
+    assert primary() == ["next"]  # annotated, and another sentence follows
+    tab.press("Shift+N")
+    assert primary() == []  # nothing is suggested, and words are open
+    tab.command("Remove sentence")
+    tab.page.locator("dialog button.main", has_text="Remove").click()
+    tab.page.wait_for_function("() => own.state.document.sentences === 1")
+    assert primary() == []  # the only sentence is annotated
+    tab.command("Remove sentence")
+    tab.page.locator("dialog button.main", has_text="Remove").click()
+    tab.page.locator("#tree button.main", has_text="Add sentences").wait_for()
+    assert primary() == []
+
+
 def test_rare_commands_are_in_one_menu(open_page: OpenPage) -> None:
     tab = open_page(BIRDS)
     tab.page.locator("#more").click()
@@ -66,6 +87,21 @@ def test_fit_shows_every_word(open_page: OpenPage, vertical: bool) -> None:
     assert tab.page.evaluate(OUTSIDE) == 0
     tab.press("Shift+Z")
     assert tab.page.evaluate("own.state.view.zoom") == 1
+
+
+@pytest.mark.parametrize("height", [850, 1200])
+def test_a_tall_tree_uses_the_height_of_the_window(open_page: OpenPage, height: int) -> None:
+    tab = open_page(rows("go/VERB/0/root", *(f"word{k}/NOUN/1/obl" for k in range(2, 60))) + BIRDS)
+    tab.page.set_viewport_size({"width": 1300, "height": height})
+    box = "(tree) => [tree.clientHeight, tree.scrollHeight]"
+    tree = tab.page.locator("#tree")
+    tab.page.wait_for_function(f"() => document.getElementById('tree').clientHeight > 0.6 * {height}")
+    shown, whole = tree.evaluate(box)
+    assert shown < whole  # taller than the window: it scrolls inside, and the word stays below it
+    assert tab.page.locator("#word").evaluate("(word) => word.getBoundingClientRect().top") < height
+    tab.press("Shift+N")
+    shown, whole = tree.evaluate(box)
+    assert shown == whole  # a flat one takes no more than it needs
 
 
 def test_gaps_shrink_before_the_tree_scrolls(open_page: OpenPage) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from web.browser.driver import BIRDS, GARDEN, OpenPage, rows
+from web.browser.driver import BIRDS, GARDEN, TELESCOPE, OpenPage, rows
 
 CATS = rows("Cats/NOUN/_/_", "sleep/VERB/_/_", sent_id="cats")
 
@@ -20,6 +20,26 @@ def test_the_worklist_is_by_gain_as_soon_as_there_is_a_model(open_page: OpenPage
     tab.page.reload()
     tab.ready()
     assert choice.input_value() == "repairs"  # a choice is remembered
+
+
+def test_the_order_for_training_opens_a_sentence_at_an_uncertain_word(open_page: OpenPage) -> None:
+    odd = rows(*(f"{form}/_/_/_" for form in "of gate a river winter and the stones beyond".split()))
+    tab = open_page(CATS + TELESCOPE + odd, model=True)
+    tab.page.locator("#worklist-by").select_option("training")
+    tab.page.wait_for_function("() => own.state.order?.name === 'training' && own.views.worklist.ready")
+    items = tab.process.get("/api/sentences?worklist=training").json()["items"]
+    uncertain = [item for item in items if item["value"] is not None]
+    assert uncertain
+    assert items[: len(uncertain)] == uncertain
+    assert len(items) == 3  # the others follow: they are unfinished, too
+    shown = tab.page.locator("#side-worklist .value").all_inner_texts()
+    assert shown == [f"{item['decided']}/{item['words']}" for item in items]
+    tab.page.locator("#side-worklist .item").first.click()
+    first = uncertain[0]
+    tab.page.wait_for_function("(n) => own.state.number === n && !own.state.moving", arg=first["number"])
+    assert tab.selected == str(first["word"])
+    thoughts = tab.process.sentence(first["number"])["thoughts"]["words"]
+    assert thoughts[tab.selected]["probability"] < 0.5
 
 
 def test_without_a_model_sentences_are_in_file_order(open_page: OpenPage) -> None:

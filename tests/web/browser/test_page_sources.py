@@ -117,6 +117,7 @@ def test_the_reference_page_has_every_order_of_the_worklist() -> None:
     orders = {
         "gain": "expected gain",
         "repairs": "expected repairs",
+        "training": "random",
         "entropy": "least certain tree",
         "least-sure": "least certain word",
         "disagreement": "disagreement",

@@ -6,6 +6,7 @@ const ORDERS = [
   ["", "file order", ""],
   ["gain", "largest expected gain first", "expected information gain, in nats"],
   ["repairs", "most expected repairs first", "expected repairs, weighted by how many other words an answer repairs"],
+  ["training", "random, to train a parser", ""],
   ["entropy", "least certain trees first", "entropy of the tree, in nats"],
   ["least-sure", "least certain word first", "probability of the least certain head"],
   ["disagreement", "parser disagrees with the annotation", "probability of the least probable annotated arc"],
@@ -97,7 +98,7 @@ export class Worklist {
 
   #value(item) {
     if (item.decided === item.words && this.by !== "disagreement") return "✓";
-    if (item.value === null || item.value === undefined) return `${item.decided}/${item.words}`;
+    if (item.value === null || item.value === undefined || this.by === "training") return `${item.decided}/${item.words}`;
     return ["least-sure", "disagreement"].includes(this.by) ? percent(1 - item.value) : Number(item.value).toFixed(2); // their values are 1 − p
   }
 
