@@ -162,9 +162,15 @@ def trained(name: str, order: int, settings: dict[str, Any], proofs: int) -> dic
         score = evaluate(data[part], result).attachment
         row |= {f"{part} UAS": score.uas, f"{part} LAS": score.las}
         row |= {f"{part} exact": exact_matches(result, data[part])}
-    row |= {"parses projective": parser.decoding.projective, "words/s": round(words_per_second(parser, data["test"]))}
+    row |= {
+        "parses projective": parser.decoding.projective,
+        "words/s": round(words_per_second(parser, data["test"])),
+    }
     if proofs and order == 2:
-        row |= {f"proofs, {key}": value for key, value in certificates(parser.model, data["dev"], proofs, 90).items()}
+        row |= {
+            f"proofs, {key}": value
+            for key, value in certificates(parser.model, data["dev"], proofs, 90).items()
+        }
     return row
 
 
@@ -187,22 +193,48 @@ def report(path: Path) -> None:
             row["treebank"],
             row["order"],
             row.get("trainer", "mira"),
-            *(f"{100 * row[f'{part} {score}']:.2f}" for part in ("dev", "test") for score in ("UAS", "LAS", "exact")),
+            *(
+                f"{100 * row[f'{part} {score}']:.2f}"
+                for part in ("dev", "test")
+                for score in ("UAS", "LAS", "exact")
+            ),
             f"{row['words/s']:,}",
         ]
         for row in rows
     ]
-    print(table(["treebank", "order", "trainer", "dev UAS", "LAS", "exact", "test UAS", "LAS", "exact", "words/s"], cells))
+    print(
+        table(
+            [
+                "treebank",
+                "order",
+                "trainer",
+                "dev UAS",
+                "LAS",
+                "exact",
+                "test UAS",
+                "LAS",
+                "exact",
+                "words/s",
+            ],
+            cells,
+        )
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--train", metavar="TREEBANK")
     parser.add_argument("--order", type=int, default=2, choices=(1, 2))
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="options of the parser")
-    parser.add_argument("--proofs", type=int, default=0, metavar="N", help="certificates of N development sentences")
-    parser.add_argument("--rows", type=Path, help="file of lines of JSON to append to, or to print as a table")
+    parser.add_argument(
+        "--proofs", type=int, default=0, metavar="N", help="certificates of N development sentences"
+    )
+    parser.add_argument(
+        "--rows", type=Path, help="file of lines of JSON to append to, or to print as a table"
+    )
     options = parser.parse_args()
     if options.speed:
         speed()
