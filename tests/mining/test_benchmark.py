@@ -27,6 +27,10 @@ def test_calibration_error_compares_probabilities_with_frequencies() -> None:
     log_odds = np.log(np.array([0.25, 0.25, 0.25, 0.25]) / 0.75)
     assert calibration_error(log_odds, np.array([True, False, False, False])) == pytest.approx(0)
     assert calibration_error(log_odds, np.ones(4, np.bool_)) == pytest.approx(0.75)
+    # Right on the whole, but wrong in each of two bins: 0.25 and 0.35 with the other's frequency.
+    two = np.log(np.array([0.25] * 10 + [0.35] * 10) / np.array([0.75] * 10 + [0.65] * 10))
+    wrong = np.arange(20) % 10 < np.repeat([3.5, 2.5], 10)
+    assert calibration_error(two, wrong) == pytest.approx((abs(0.25 - 0.4) + abs(0.35 - 0.3)) / 2)
 
 
 def test_planted_errors_change_only_their_words_and_keep_trees() -> None:

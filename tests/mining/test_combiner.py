@@ -14,7 +14,7 @@ from arcwise.learning.model_file import Packed
 from arcwise.mining import Combiner, RevisionHistory, mine
 from arcwise.mining.adaptation import Adaptation
 from arcwise.mining.boosting import BoostedTrees, binned
-from arcwise.mining.combiner import either, mean_log_odds
+from arcwise.mining.combiner import PLANTED_SHIFT, either, mean_log_odds
 from arcwise.mining.features import ErrorFeatures
 from arcwise.mining.history import TREEBANK_WEIGHT
 from arcwise.mining.logistic import LogisticRegression
@@ -90,9 +90,11 @@ def test_a_model_of_planted_errors_adds_what_revisions_do_not_show() -> None:
     alone = Combiner.train({"x": revised, "y": history(2)})
     both = Combiner.train({"x": revised, "y": history(2)}, planted={"z": flipped})
     assert alone.planted is None
-    assert (both.log_odds(features) >= alone.log_odds(features)).all()
-    mirrored = replace(features, numbers={"a": -features.numbers["a"]})
     assert both.planted is not None
+    added = both.planted.log_odds(features) + PLANTED_SHIFT
+    assert both.log_odds(features) == pytest.approx(either(alone.log_odds(features), added))
+    assert (both.log_odds(features) > alone.log_odds(features)).all()
+    mirrored = replace(features, numbers={"a": -features.numbers["a"]})
     assert np.diff(both.planted.log_odds(mirrored))[0] > 1
 
 

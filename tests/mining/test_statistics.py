@@ -10,6 +10,7 @@ import pytest
 from arcwise.mining.frames import _STRENGTH, CORE, frame, held_out_probability
 from arcwise.mining.lexicon import Usual
 from arcwise.mining.mine import no_evidence
+from arcwise.mining.ranks import log_ranks, log_ranks_within
 from arcwise.mining.signals import SIGNALS
 from arcwise.mining.variation import NONE, SPAN, nuclei, variation
 from arcwise.mining.words import FlatWords
@@ -122,3 +123,38 @@ def test_rules_about_features_are_apart_from_those_about_trees() -> None:
     assert (measured.columns["word"] > 0).tolist() == [False, True, False, False]
     assert (measured.columns["arc"] > 0).tolist() == [False, False, False, True]
     assert measured.score[3] > measured.score[1] > measured.score[0]
+
+
+def test_unknown_values_rank_as_the_average_word() -> None:
+    values = np.array([3.0, np.nan, 1.0, 2.0])
+    reference = np.array([True, True, True, False])
+    ranks = log_ranks(values, reference)
+    assert ranks[1] == 0
+    # Words outside the reference are ranked, but no other word's rank depends on them.
+    assert ranks[3] == pytest.approx(-np.log(1 / 2) - 1)
+    assert ranks[[0, 2]] == pytest.approx(-np.log([1 / 4, 3 / 4]) - 1)
+
+
+def test_ranks_within_a_kind_agree_with_counting() -> None:
+    random = np.random.default_rng(8)
+    values, kinds = random.normal(size=50), random.choice(["a", "b", "c"], 50).tolist()
+    ranks = log_ranks_within(values, kinds)
+    for word in range(50):
+        same = [i for i in range(50) if kinds[i] == kinds[word]]
+        below = sum(values[i] < values[word] for i in same)
+        assert ranks[word] == pytest.approx(-np.log(1 - (below + 0.5) / len(same)) - 1)
+
+
+def test_the_longest_nucleus_has_so_many_words() -> None:
+    rows = [["{}\t{}\t_\tX\t_\t_\t{}\tdep\t_\t_\n", form] for form in "abcdef"]
+    # The last two words depend on the first one in one sentence, on the fourth in the other.
+    texts = [
+        "".join(
+            row.format(i, form, head)
+            for i, ((row, form), head) in enumerate(zip(rows, heads, strict=True), 1)
+        )
+        for heads in ((0, 1, 2, 3, 1, 1), (0, 1, 2, 3, 4, 4))
+    ]
+    table = nuclei(FlatWords(Treebank.from_string("\n".join(texts) + "\n")), "form")
+    assert max(map(len, table)) == SPAN == 5
+    assert tuple("abcde") in table

@@ -1,4 +1,8 @@
-"""Gradient-boosted trees of fixed depth over binned features, in numpy (Friedman 2001)."""
+"""Gradient-boosted trees of fixed depth over binned features, in numpy (Friedman 2001).
+
+Trees can be monotone in some features: a split on one bounds the leaves below it from the middle of the two
+values that it would have as a leaf, so that no later split can turn the order round.
+"""
 
 from __future__ import annotations
 
@@ -81,8 +85,8 @@ class BoostedTrees:
     ) -> BoostedTrees:
         """Minimise the weighted log loss.
 
-        rising: columns whose splits must have the higher log-odds above them. sample: share of the rows that
-            each tree is fitted on. penalty: L2 penalty of leaves.
+        rising: columns in which the log-odds must never fall. sample: share of the rows that each tree is
+            fitted on. penalty: L2 penalty of leaves.
         """
         rising = np.zeros(values.shape[1], np.bool_) if rising is None else rising
         edges = bin_edges(values)
@@ -118,13 +122,18 @@ class _GrownTree:
         inner = 2**depth - 1
         tree = cls(np.zeros(inner, np.int64), np.full(inner, BINS + 1), np.zeros(inner + 1))
         node = np.zeros(len(codes), np.int64)
+        low, high = np.full(1, -np.inf), np.full(1, np.inf)
         for level in range(depth):
             first, count = 2**level - 1, 2**level
-            tree._split(codes, gradient, curvature, rising, node, first, count, penalty)
+            middle = tree._split(codes, gradient, curvature, rising, node, first, count, penalty, low, high)
+            # An infinite middle bounds nothing.
+            low = np.stack([low, np.where(np.isfinite(middle), middle, low)], axis=1).ravel()
+            high = np.stack([np.where(np.isfinite(middle), middle, high), high], axis=1).ravel()
             right = codes[np.arange(len(codes)), tree.features[node]] > tree.bins[node]
             node = 2 * node + 1 + right
         sums = np.bincount(node - inner, gradient, inner + 1)
-        tree.leaves = -sums / (np.bincount(node - inner, curvature, inner + 1) + penalty)
+        leaves = -sums / (np.bincount(node - inner, curvature, inner + 1) + penalty)
+        tree.leaves = np.clip(leaves, low, high)
         return tree
 
     def _split(
@@ -137,26 +146,36 @@ class _GrownTree:
         first: int,
         count: int,
         penalty: float,
-    ) -> None:
-        """Choose the split of every node of one level."""
+        low: Floats,
+        high: Floats,
+    ) -> Floats:
+        """Choose the split of every node of one level.
+
+        low, high: bounds of the leaves under each node. Returns the new bound between the leaves on the two
+        sides of each node, infinite where its split is not on a rising column.
+        """
         size = BINS + 1
-        best = np.full(count, 1e-9)
+        best, middle = np.full(count, 1e-9), np.full(count, np.inf)
         for feature in range(codes.shape[1]):
             cell = (node - first) * size + codes[:, feature]
             g = np.bincount(cell, gradient, count * size).reshape(count, size).cumsum(axis=1)
             h = np.bincount(cell, curvature, count * size).reshape(count, size).cumsum(axis=1)
-            left = g**2 / (h + penalty)
-            right = (g[:, -1:] - g) ** 2 / (h[:, -1:] - h + penalty)
-            gain = left + right - g[:, -1:] ** 2 / (h[:, -1:] + penalty)
+            rest_g, rest_h = g[:, -1:] - g, h[:, -1:] - h
+            gain = g**2 / (h + penalty) + rest_g**2 / (rest_h + penalty)
+            gain -= g[:, -1:] ** 2 / (h[:, -1:] + penalty)
+            bound = np.full(gain.shape, np.inf)
             if rising[feature]:
-                falls = g / (h + penalty) < (g[:, -1:] - g) / (h[:, -1:] - h + penalty)
-                gain = np.where(falls, 0.0, gain)
+                below = np.clip(-g / (h + penalty), low[:, None], high[:, None])
+                above = np.clip(-rest_g / (rest_h + penalty), low[:, None], high[:, None])
+                gain = np.where(below > above, 0.0, gain)
+                bound = (below + above) / 2
             at = gain.argmax(axis=1)
-            value = gain[np.arange(count), at]
+            value, bound = gain[np.arange(count), at], bound[np.arange(count), at]
             better = value > best
-            best[better] = value[better]
+            best[better], middle[better] = value[better], bound[better]
             self.features[first : first + count][better] = feature
             self.bins[first : first + count][better] = at[better]
+        return middle
 
     def place(self, codes: Bins) -> npt.NDArray[np.int64]:
         """The leaf of every row."""
