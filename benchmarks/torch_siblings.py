@@ -99,7 +99,11 @@ def check_agreement(scores: Tensor, siblings: Tensor) -> None:
         (log_z, peer_log_z, 1e-3),
         (arcs, peer_arcs.transpose(1, 2), 1e-3),
         # SuPar has no score of a first dependent.
-        (pairs * (1 - torch.eye(len(arcs[0]), device=pairs.device))[..., None], peer_pairs.permute(0, 2, 3, 1), 1e-3),
+        (
+            pairs * (1 - torch.eye(len(arcs[0]), device=pairs.device))[..., None],
+            peer_pairs.permute(0, 2, 3, 1),
+            1e-3,
+        ),
     )
     for own, other, tolerance in comparisons:
         if not torch.allclose(own, other, rtol=tolerance, atol=tolerance):

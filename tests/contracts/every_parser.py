@@ -47,7 +47,9 @@ def toy_pipeline() -> Pipeline:
 
 PARSERS: dict[str, Callable[[], Parser]] = {
     **{f"graph-{trainer}": lambda trainer=trainer: graph_parser(trainer) for trainer in TRAINERS},
-    **{f"siblings-{trainer}": lambda trainer=trainer: sibling_parser(trainer) for trainer in SIBLING_TRAINERS},
+    **{
+        f"siblings-{trainer}": lambda trainer=trainer: sibling_parser(trainer) for trainer in SIBLING_TRAINERS
+    },
     **{f"transition-{s.name}": lambda name=s.name: transition_parser(name) for s in every_named()},
     "dmv": lambda: DmvParser(DMV.random(("DET", "NOUN", "VERB"), seed=3)),
     **{name: lambda options=options: random_parser(**options) for name, options in NEURAL.items()},

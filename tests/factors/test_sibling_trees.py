@@ -94,9 +94,7 @@ def test_a_projective_best_tree_is_that_of_the_chart(single_root: bool) -> None:
         n = int(rng.integers(2, 7))
         scores, siblings = rng.normal(size=(n + 1, n + 1)), Siblings(rng.normal(size=(n + 1,) * 3))
         tree = best_tree_with_siblings(scores, siblings, single_root=single_root)
-        chart = FactoredTreeDistribution(
-            scores, factors=[siblings], projective=True, single_root=single_root
-        )
+        chart = FactoredTreeDistribution(scores, factors=[siblings], projective=True, single_root=single_root)
         projective = chart.best()
         assert chart.score(projective) <= tree.value + 1e-9
         found += projective == tree.tree

@@ -233,9 +233,7 @@ def test_kernels_refuse_what_does_not_fit() -> None:
     with pytest.raises(IndexError, match="sentence out of range"):
         online._native.run(np.array([99], np.int64), 1)
     parser = parser_of(learner, online)
-    batch = GraphScorer(parser.model).scores(
-        TINY, trees=TreeClass(projective=True, single_root=True)
-    ).batch
+    batch = GraphScorer(parser.model).scores(TINY, trees=TreeClass(projective=True, single_root=True)).batch
     with pytest.raises(ValueError, match="weights of another table"):
         native.with_siblings(
             batch, learner.arcs.table, np.zeros(7, np.float32), learner.arcs.data,

@@ -43,7 +43,9 @@ class ListedTrees:
 def listed(scores: np.ndarray, siblings: np.ndarray, single_root: bool) -> ListedTrees:
     side = len(scores)
     all_uses = np.zeros((0, side**2 + side**3))
-    heads = np.full((1, 1), -1) if side == 1 else all_trees(side - 1, projective=True, single_root=single_root)
+    heads = (
+        np.full((1, 1), -1) if side == 1 else all_trees(side - 1, projective=True, single_root=single_root)
+    )
     rows = []
     for row in heads:
         uses = np.zeros(side**2 + side**3)
@@ -102,9 +104,7 @@ class EnumerationSiblings:
         )
         for trees, one, other in both:
             p = trees.probabilities
-            answers.append(
-                (p * trees.centred(one) * trees.centred(other)) @ (trees.uses - p @ trees.uses)
-            )
+            answers.append((p * trees.centred(one) * trees.centred(other)) @ (trees.uses - p @ trees.uses))
         return _spread(batch, answers)
 
     def sibling_decode(self, batch: PaddedSiblings) -> tuple[Tensor, Tensor]:
@@ -132,9 +132,7 @@ def _sentences(batch: PaddedSiblings) -> Iterator[ListedTrees]:
 
 def _flat(batch: PaddedSiblings, arcs: Tensor, pairs: Tensor) -> list[np.ndarray]:
     return [
-        np.concatenate(
-            [a[:s, :s].double().numpy().ravel(), b[:s, :s, :s].double().numpy().ravel()]
-        )
+        np.concatenate([a[:s, :s].double().numpy().ravel(), b[:s, :s, :s].double().numpy().ravel()])
         for a, b, s in zip(arcs, pairs, (batch.lengths + 1).tolist(), strict=True)
     ]
 

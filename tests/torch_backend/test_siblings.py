@@ -157,7 +157,9 @@ def test_what_is_no_score_makes_its_sentence_nan(device: torch.device, place: An
     ready = on(device, batch)
     log_z, arcs, pairs = (part.cpu() for part in sibling_operators.marginals(ready))
     assert log_z.isnan().tolist() == [True, False]
-    assert arcs.isnan().flatten(1).any(1).tolist() == pairs.isnan().flatten(1).any(1).tolist() == [True, False]
+    assert (
+        arcs.isnan().flatten(1).any(1).tolist() == pairs.isnan().flatten(1).any(1).tolist() == [True, False]
+    )
     heads, values = sibling_operators.decode(ready)
     assert (heads[0] == -1).all()
     assert values.isnan().tolist() == [True, False]
@@ -210,9 +212,7 @@ def test_every_way_to_launch_gives_the_same(launcher: EmulatedGpu, deviation: fl
     check_equal(gpu.sibling_marginals(batch), cpu.sibling_marginals(batch))
     check_equal([gpu.sibling_log_partition(batch)], [cpu.sibling_log_partition(batch)])
     check_equal(gpu.sibling_decode(batch), cpu.sibling_decode(batch))
-    check_equal(
-        gpu.sibling_marginals_jvp(batch, *directions), cpu.sibling_marginals_jvp(batch, *directions)
-    )
+    check_equal(gpu.sibling_marginals_jvp(batch, *directions), cpu.sibling_marginals_jvp(batch, *directions))
 
 
 def test_without_sibling_scores_it_is_the_first_order(device: torch.device) -> None:
@@ -233,9 +233,7 @@ def test_gradients_are_finite_differences(device: torch.device) -> None:
     heads = layer(batch).best()
     partial = heads.clone()
     partial[0, 2] = -1
-    scores, siblings = (
-        part.nan_to_num(0.0).requires_grad_() for part in (batch.scores, batch.siblings)
-    )
+    scores, siblings = (part.nan_to_num(0.0).requires_grad_() for part in (batch.scores, batch.siblings))
     of_arcs, of_pairs = scores.detach().cos(), siblings.detach().sin()
 
     def results(scores: Tensor, siblings: Tensor) -> tuple[Tensor, ...]:
@@ -346,5 +344,3 @@ def test_compiles() -> None:
     loss(scores, siblings).backward()
     expected = CpuBackend().sibling_marginals(batch)
     check_equal([scores.grad, siblings.grad], expected[1:])
-
-

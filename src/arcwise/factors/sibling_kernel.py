@@ -41,9 +41,7 @@ class SiblingKernel:
         found, pairs, value = native.eisner_siblings_marginals(arcs, self.siblings, single_root, spans, True)
         return _with_labels(found, arcs, scores), pairs.ravel(), value
 
-    def k_best(
-        self, scores: Floats, single_root: bool, spans: Codes, k: int
-    ) -> tuple[Heads, Codes, Floats]:
+    def k_best(self, scores: Floats, single_root: bool, spans: Codes, k: int) -> tuple[Heads, Codes, Floats]:
         """Return heads, label codes and scores of the k best labelled trees."""
         if k > 1:
             return self.general.k_best(scores, single_root, spans, k)

@@ -95,5 +95,3 @@ class SiblingConfig(GraphConfig):
             {name: f"the trainer {self.trainer} of order 2 ignores it" for name in ignored}
             | dict.fromkeys(self._replaced_templates, f"features = {self.features!r} replaces it"),
         )
-
-

@@ -36,7 +36,9 @@ class SiblingModel(GraphModel):
         """The model as plain values."""
         arcs = super().pack(precision)
         header = {**arcs.header, "config": to_dict(self.config)}
-        return Packed(KIND, VERSION, header, {**arcs.arrays, **pack_weights("siblings", self.siblings, precision)})
+        return Packed(
+            KIND, VERSION, header, {**arcs.arrays, **pack_weights("siblings", self.siblings, precision)}
+        )
 
     @classmethod
     def unpack(cls, packed: Packed) -> SiblingModel:

@@ -167,7 +167,9 @@ def _train_once(
     if dev is not None and not best.interrupted:
         with interruptible(best, progress):
             # Sums with siblings are over projective trees alone.
-            classes = (True,) if config.trainer_kind.probabilistic else (config.projective, not config.projective)
+            classes = (
+                (True,) if config.trainer_kind.probabilistic else (config.projective, not config.projective)
+            )
             candidates = [
                 Decoding(name, projective, config.single_root)
                 for projective in classes

@@ -21,9 +21,7 @@ class CpuSiblings:
     def sibling_marginals(self, batch: PaddedSiblings) -> tuple[Tensor, Tensor, Tensor]:
         """See ``SiblingBackend.sibling_marginals``."""
         values, arcs, pairs = _totals(batch), torch.empty_like(batch.scores), torch.empty_like(batch.siblings)
-        native.padded_siblings_marginals(
-            _native(batch), values.data_ptr(), arcs.data_ptr(), pairs.data_ptr()
-        )
+        native.padded_siblings_marginals(_native(batch), values.data_ptr(), arcs.data_ptr(), pairs.data_ptr())
         return values, arcs, pairs
 
     def sibling_marginals_jvp(

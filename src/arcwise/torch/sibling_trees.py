@@ -257,7 +257,9 @@ def _checked_siblings(siblings: Any, scores: Tensor, batch: ScoreTensors) -> Ten
 
 def _may_follow(size: int, device: torch.device) -> Tensor:
     """Return (h, s, m): whether m can follow s below h, or be the first if s is h."""
-    h, s, m = (torch.arange(size, device=device).view(shape) for shape in ((-1, 1, 1), (1, -1, 1), (1, 1, -1)))
+    h, s, m = (
+        torch.arange(size, device=device).view(shape) for shape in ((-1, 1, 1), (1, -1, 1), (1, 1, -1))
+    )
     return (s == h) | ((h < s) & (s < m)) | ((m < s) & (s < h))
 
 
