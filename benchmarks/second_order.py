@@ -26,7 +26,7 @@ from measuring.inputs import read, with_columns
 from measuring.tables import table
 from measuring.timing import interleaved
 
-from arcwise.evaluation import evaluate
+from arcwise.evaluation import by_arc_length, evaluate, verdicts
 from arcwise.factors import FactoredTreeDistribution, Siblings, best_tree_with_siblings
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.learning.config import from_dict
@@ -98,8 +98,8 @@ def speed_rows(lengths: Sequence[int] = LENGTHS, repeat: int = 3) -> list[list[o
 def speed() -> None:
     rows = speed_rows()
     body = (
-        "Projective trees with sibling scores, random, one core, µs per sentence: best tree, and marginals of "
-        "arcs. arcwise sentence by sentence from numpy arrays (`FactoredTreeDistribution`); SuPar's "
+        "Projective trees with sibling scores, random, one core, µs per sentence: best tree, and marginals "
+        "of arcs. arcwise sentence by sentence from numpy arrays (`FactoredTreeDistribution`); SuPar's "
         "`Dependency2oCRF` in batches of 32 and 8, `.argmax` and `.marginals`, in single precision.\n\n"
     ) + table(["n", "operation", "arcwise", "SuPar", "arcwise is faster by"], rows)
     write_section("second-order-speed", "Second-order inference", body, module="second_order")
@@ -132,10 +132,9 @@ def sibling_pairs(treebank: Treebank) -> set[tuple[int, int, int]]:
 
 def accuracy(parsed: Treebank, gold: Treebank) -> dict[str, float]:
     """Attachment, sentences without a wrong head, adjacent siblings, arcs of 7 words and more."""
-    result = evaluate(gold, parsed, by=("length",))
-    score = result.attachment
+    score = evaluate(gold, parsed).attachment
     found, right = sibling_pairs(parsed), sibling_pairs(gold)
-    long = [group for group in result.breakdowns["length"] if group.name in LONG]
+    long = [group for group in by_arc_length(verdicts(gold, parsed)) if group.name in LONG]
     return {
         "UAS": score.uas,
         "LAS": score.las,
@@ -176,7 +175,7 @@ def words_per_second(parser: Any, test: Treebank) -> float:
     data, best = test.data, math.inf
     for _ in range(3):
         began = time.process_time()
-        parser.parse(Treebank(data), threads=1).data
+        assert parser.parse(Treebank(data), threads=1).data
         best = min(best, time.process_time() - began)
     return test.word_count / best
 

@@ -97,7 +97,7 @@ def _supar() -> GpuPeer:
 
 
 def supar_siblings() -> type[Any]:
-    """Return SuPar's distribution over projective trees with siblings; raises ``ImportError`` without SuPar."""
+    """Return SuPar's distribution over projective trees with siblings, or raise ``ImportError``."""
     _without_parsers()
     from supar.structs.tree import Dependency2oCRF
 

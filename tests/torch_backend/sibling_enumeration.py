@@ -1,4 +1,4 @@
-"""The operations of a ``SiblingBackend`` by listing all trees: the slow and obvious twin, for up to 5 words."""
+"""The operations of a ``SiblingBackend`` by listing all trees, for up to 5 words."""
 
 from __future__ import annotations
 

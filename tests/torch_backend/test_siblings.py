@@ -14,7 +14,6 @@ from torch.autograd import gradcheck, gradgradcheck
 from arcwise import InputError, NoTreeError, Tree
 from arcwise.factors import FactoredTreeDistribution, Siblings
 from arcwise.torch import SiblingTreeCRF, TreeCRF, sibling_operators
-from arcwise.torch.backends import override_backend
 from arcwise.torch.cpu import CpuBackend
 from arcwise.torch.cuda.backend import CudaBackend
 from arcwise.torch.padded import PaddedSiblings
@@ -165,7 +164,7 @@ def test_what_is_no_score_makes_its_sentence_nan(device: torch.device, place: An
     assert values.isnan().tolist() == [True, False]
 
 
-@pytest.mark.parametrize("name", [name for name in ("cpu", "emulated", "cuda")])
+@pytest.mark.parametrize("name", ["cpu", "emulated", "cuda"])
 @pytest.mark.parametrize("deviation", [1.0, 30.0, 300.0, 2000.0])
 @pytest.mark.parametrize("single_root", [True, False])
 def test_longer_sentences_agree_with_the_factored_distribution(

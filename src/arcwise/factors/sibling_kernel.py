@@ -39,6 +39,7 @@ class SiblingKernel:
         """Return the probabilities of labelled arcs and of sibling pairs (flat), and log Z."""
         arcs = _summed(scores)
         found, pairs, value = native.eisner_siblings_marginals(arcs, self.siblings, single_root, spans, True)
+        assert pairs is not None
         return _with_labels(found, arcs, scores), pairs.ravel(), value
 
     def k_best(self, scores: Floats, single_root: bool, spans: Codes, k: int) -> tuple[Heads, Codes, Floats]:

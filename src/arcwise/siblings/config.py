@@ -92,6 +92,6 @@ class SiblingConfig(GraphConfig):
         ignored = (name for name in own_options() if name not in self.sibling_trainer.reads)
         refuse_unread(
             self,
-            {name: f"the trainer {self.trainer} of order 2 ignores it" for name in ignored}
+            dict.fromkeys(ignored, f"the trainer {self.trainer} of order 2 ignores it")
             | dict.fromkeys(self._replaced_templates, f"features = {self.features!r} replaces it"),
         )

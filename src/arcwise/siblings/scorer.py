@@ -1,4 +1,4 @@
-"""``SiblingScorer``: arc scores that take the best, or all, projective trees with their siblings into account."""
+"""``SiblingScorer``: arc scores that take projective trees with their siblings into account."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def sentence_scores(model: SiblingModel, treebank: Treebank, sentence: int) -> t
     one = Treebank.from_sentences([treebank[sentence]])
     data = arc_data(model.table, model.look_alikes.view(one), model.alphabets, model.config.tag)
     arcs = GraphScorer(model).scores(one, trees=TreeClass(projective=False, single_root=True))
-    bits = int(len(model.siblings)).bit_length() - 1
+    bits = len(model.siblings).bit_length() - 1
     scores, siblings = native.second_order_scores(
         arcs.batch, model.table, model.siblings, data, bits=bits, sentence=0
     )
@@ -87,7 +87,7 @@ def second_order(
         table,
         siblings,
         data,
-        bits=int(len(siblings)).bit_length() - 1,
+        bits=len(siblings).bit_length() - 1,
         projective=trees.projective,
         single_root=trees.single_root,
         by_sum=by_sum,

@@ -56,8 +56,12 @@ def _derivatives(batch: PaddedSiblings, *directions: Tensor) -> tuple[Tensor, Te
     """Return the derivatives along one direction (of arcs and pairs), or along two."""
     arcs, pairs = torch.empty_like(batch.scores), torch.empty_like(batch.siblings)
     each = batch.directions(*directions)
-    addresses = [direction.data_ptr() for direction in each] + [0] * (4 - len(each))
-    native.padded_siblings_derivatives(_native(batch), *addresses, arcs.data_ptr(), pairs.data_ptr())
+    first, first_pairs, second, second_pairs = [direction.data_ptr() for direction in each] + [0] * (
+        4 - len(each)
+    )
+    native.padded_siblings_derivatives(
+        _native(batch), first, first_pairs, second, second_pairs, arcs.data_ptr(), pairs.data_ptr()
+    )
     return arcs, pairs
 
 

@@ -43,8 +43,8 @@ class PaddedSiblings:
     siblings: Tensor
     """(B, N+1, N+1, N+1), contiguous, of the scores' type.
 
-    ``siblings[b, h, s, m]`` is added where m is the next dependent of h after s on the same side, outward from
-    h; ``siblings[b, h, h, m]`` where m is the first one.
+    ``siblings[b, h, s, m]`` is added where m is the next dependent of h after s on the same side, outward
+    from h; ``siblings[b, h, h, m]`` where m is the first one.
     """
     lengths: Tensor
     """(B,), int32: the number of words of each sentence, 0..N."""
@@ -73,7 +73,7 @@ class SiblingBackend(Protocol):
         ...
 
     def sibling_marginals(self, batch: PaddedSiblings) -> tuple[Tensor, Tensor, Tensor]:
-        """Return log Z, (B,), and the probability of every arc, (B, N+1, N+1), and pair, (B, N+1, N+1, N+1)."""
+        """Return log Z, (B,), and the probabilities of arcs, (B, N+1, N+1), and pairs, (B, N+1, N+1, N+1)."""
         ...
 
     def sibling_marginals_jvp(

@@ -1,7 +1,7 @@
 """The kernels for projective trees with sibling scores as PyTorch operators, with their derivatives.
 
-They mirror ``operators``: the marginals of arcs and of pairs are the gradients of log Z, the others their first
-and second directional derivatives, each with an algorithm of its own."""
+They mirror ``operators``: the marginals of arcs and of pairs are the gradients of log Z, the others their
+first and second directional derivatives, each with an algorithm of its own."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class _Marginals(Function):
 
 
 class _Jvp(Function):
-    """The Hessian of log Z times a direction; it is symmetric, so the gradient of the direction is one again."""
+    """The Hessian of log Z times a direction; symmetric, so the gradient of the direction is one again."""
 
     @staticmethod
     def forward(ctx: Any, arcs: Tensor, pairs: Tensor, *parts: Any) -> tuple[Tensor, Tensor]:
@@ -120,7 +120,7 @@ def _kernel(name: str) -> Callable[..., Any]:
     """Return the backend's method of this name as a function of the operator's arguments, made contiguous."""
 
     def compute(*arguments: Any) -> Any:
-        each = [value.contiguous() if isinstance(value, Tensor) else value for value in arguments]
+        each: list[Any] = [value.contiguous() if isinstance(value, Tensor) else value for value in arguments]
         batch = PaddedSiblings(*each[:4])
         return getattr(backend_of(batch.scores.device), name)(batch, *each[4:])
 

@@ -1,4 +1,4 @@
-"""``SiblingTreeCRF``: distributions over projective trees with scores of adjacent siblings, differentiable."""
+"""``SiblingTreeCRF``: differentiable distributions over projective trees with sibling scores."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class SiblingTreeCRF:
         Otherwise the results are those of ``TreeCRF`` for such sentences.
 
     Exact, by Eisner's algorithm with siblings (Eisner 1996; McDonald & Pereira 2006; as a neural layer Zhang,
-    Li & Zhang 2020). O(n³). Gradients come from kernels of their own: ``log_partition`` can be differentiated
-    three times, ``marginals``, ``sibling_marginals``, ``log_prob`` and ``entropy`` twice. Scores must be of one
-    type; half and bfloat16 are computed, and returned, in float32.
+    Li & Zhang 2020). O(n³). Gradients come from kernels of their own: ``log_partition`` can be
+    differentiated three times, ``marginals``, ``sibling_marginals``, ``log_prob`` and ``entropy`` twice.
+    Scores must be of one type; half and bfloat16 are computed, and returned, in float32.
 
     >>> scores, siblings = torch.zeros(4, 4), torch.zeros(4, 4, 4)
     >>> siblings[1, 2, 3] = 2  # words 2 and 3 like to be siblings below 1
@@ -264,6 +264,6 @@ def _may_follow(size: int, device: torch.device) -> Tensor:
 
 
 def _expected(probabilities: Tensor, values: Tensor) -> Tensor:
-    """Return Σ μ · value of each sentence, float64; what has probability 0 adds 0, even if its value is inf."""
+    """Return Σ μ · value of each sentence, float64; probability 0 adds 0, even if the value is inf."""
     products = probabilities * torch.where(probabilities > 0, values, 0.0)
     return products.flatten(1).sum(1, dtype=torch.float64)
