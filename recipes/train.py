@@ -243,9 +243,7 @@ def _card(
     if not source.shipped:
         closing.append(f"In a clone of the repository, `arcwise models install {source.code}` installs it.")
     card = describe(saved, target, load=source.code, scores=scores, closing=closing)
-    recipe = (
-        f"`{command}`, options in `recipes/{_recipe(name).name}`{_trained_before(command, source, saved)}"
-    )
+    recipe = f"`{command}`, options in `recipes/{_recipe(name).name}`{_trained_before(command, source, saved)}"
     licence = f"{source.licence}, that of the training data"
     # A student's own count includes the text.
     gold = {"sentences": len(train), "words": train.word_count}

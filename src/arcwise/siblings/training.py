@@ -196,7 +196,7 @@ def _train_with_fold(
     progress: Progress,
 ) -> SiblingModel:
     """Select and calibrate on the first fold, then train on everything with these choices."""
-    task: FoldTask[None] = fold_tasks(folds, train)[0]
+    task: FoldTask[Any] = fold_tasks(folds, train)[0]
     selected = _train_once(task.train, task.held_out, doubts, config, threads, progress)
     if selected.report["interrupted"]:
         return selected
