@@ -107,7 +107,8 @@ struct ShiftedScores {
 };
 
 // Moves the best sibling score of each arc into the arc, then takes the best arc from each column: all scores are at most 0. The sum
-// taken is -inf if some word can have no head.
+// taken is -inf if some word can have no head. With `exponentiate`, the siblings become weights while their row is in the cache.
+template <bool exponentiate>
 ShiftedScores shift_scores(SiblingRows& rows, std::vector<double>& shifts) {
   const int n = rows.n;
   ShiftedScores result;
@@ -123,13 +124,15 @@ ShiftedScores shift_scores(SiblingRows& rows, std::vector<double>& shifts) {
       rows.arcs[at] += best;
       if (rows.arcs[at] == MINUS_INFINITY) {
         rows.first[at] = MINUS_INFINITY;
-        std::fill_n(row, length, MINUS_INFINITY);
+        std::fill_n(row, length, exponentiate ? 0.0 : MINUS_INFINITY);
         return;
       }
       rows.first[at] -= best;
       for (int k = 0; k < length; k += LANES) store(row + k, load(row + k) - best);
       shifts[m] = std::max(shifts[m], rows.arcs[at]);
       result.look_at(row, length);
+      if (exponentiate)
+        for (int k = 0; k < length; k += LANES) store(row + k, exp_of_nonpositive(load(row + k)));
     });
   for (int m = 1; m <= n; ++m) {
     if (shifts[m] == MINUS_INFINITY) {
@@ -160,12 +163,11 @@ double with_sibling_sums(Read read, bool single_root, EisnerSpans spans, EisnerS
   read(rows);
   forbid_shared_spans(spans, rows);
   const int n = rows.n;
-  ShiftedScores shifted = shift_scores(rows, workspace.shifts);
+  ShiftedScores shifted = shift_scores<true>(rows, workspace.shifts);
   if (!std::isfinite(shifted.taken.total)) return MINUS_INFINITY;
   if (shifted.fits) {
     exponentiate_all(rows.arcs.data(), rows.arcs.size());
     exponentiate_all(rows.first.data(), rows.first.size());
-    exponentiate_all(rows.rows.data(), rows.length);
     for (double scale : {1.0, 1 / GROWTH}) {
       for (double& weight : rows.arcs) weight *= scale;
       std::feclearexcept(FE_UNDERFLOW);
@@ -178,10 +180,10 @@ double with_sibling_sums(Read read, bool single_root, EisnerSpans spans, EisnerS
       use(chart);
       return shifted.taken.plus(log_partition);
     }
-    read(rows);
-    forbid_shared_spans(spans, rows);
-    shifted = shift_scores(rows, workspace.shifts);
   }
+  read(rows);
+  forbid_shared_spans(spans, rows);
+  shifted = shift_scores<false>(rows, workspace.shifts);
   EisnerSiblingsChart<SiblingLogSum> chart(rows, single_root, spans, workspace.chart);
   if (chart.total() == MINUS_INFINITY) return MINUS_INFINITY;
   use(chart);
@@ -285,10 +287,15 @@ int64_t clean_siblings(double* siblings, int n, double limit) {
       // A dependent m follows s if it lies farther out on its side.
       const int first = s == h || (s < h && s > 0) ? 1 : s > h ? s + 1 : n + 1;
       const int last = s < h ? s - 1 : n;
-      for (int m = 0; m <= n; ++m) {
-        const bool is_read = first <= m && m <= last && m != h;
-        if (!is_read) row[m] = MINUS_INFINITY;
-        if (first_bad < 0 && is_read && !(row[m] <= limit)) first_bad = (h * side + s) * side + m;
+      std::fill(row, row + first, MINUS_INFINITY);
+      if (s == h) row[h] = MINUS_INFINITY;
+      std::fill(row + std::max(first, last + 1), row + side, MINUS_INFINITY);
+      int bad = 0;
+      for (int m = first; m <= last; ++m) bad += !(row[m] <= limit);
+      if (bad && first_bad < 0) {
+        int m = first;
+        while (row[m] <= limit) ++m;
+        first_bad = (h * side + s) * side + m;
       }
     }
   return first_bad;

@@ -1,4 +1,4 @@
-"""``SiblingScorer``: arc scores that take siblings into account."""
+"""``SiblingScorer``: arc scores that take projective trees with their siblings into account."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from arcwise.graph.training import (
     choose_decoding,
     say_decoding,
 )
-from arcwise.learning.cross_validation import FoldedData, FoldTask, fold_tasks
+from arcwise.learning.cross_validation import FoldTask, fold_tasks
 from arcwise.learning.folds import Development, Folds, calibration_report, development, report_warnings
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import Advance, Best, DevScore, Weights, fit, interruptible, training_report
@@ -196,7 +196,7 @@ def _train_with_fold(
     progress: Progress,
 ) -> SiblingModel:
     """Select and calibrate on the first fold, then train on everything with these choices."""
-    task: FoldTask[FoldedData] = fold_tasks(folds, train)[0]
+    task: FoldTask[Any] = fold_tasks(folds, train)[0]
     selected = _train_once(task.train, task.held_out, doubts, config, threads, progress)
     if selected.report["interrupted"]:
         return selected
