@@ -82,7 +82,18 @@ def build_environment(version: str) -> str:
     pins = folder / "tools.txt"
     if not pins.exists() or pins.read_text() != "\n".join(TOOLS):
         run([interpreter(version), "-m", "venv", "--clear", str(folder)])
-        run([str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", *TOOLS, "typing_extensions"])
+        run(
+            [
+                str(python),
+                "-m",
+                "pip",
+                "install",
+                "-q",
+                "--disable-pip-version-check",
+                *TOOLS,
+                "typing_extensions",
+            ]
+        )
         pins.write_text("\n".join(TOOLS))
     return str(python)
 
