@@ -50,12 +50,20 @@ def stage(source: Path) -> None:
     for path in [*pages, *sorted(file for file in files if file)]:
         copy = source / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(path, copy)
+        if path.suffix == ".md":
+            copy.write_text(without_blank_ends(path.read_text("utf-8")), "utf-8")
+        else:
+            shutil.copy2(path, copy)
     for name in ("parsed.svg", "annotate.png"):
         shutil.copy2(ROOT / "docs" / "images" / name, source / "docs" / "images" / name)
-    landing = (SITE / "landing.md").read_text("utf-8").replace("](../", "](docs/")
+    landing = without_blank_ends((SITE / "landing.md").read_text("utf-8")).replace("](../", "](docs/")
     (source / "index.md").write_text(landing + contents(), "utf-8")
     write_api(source / "api")
+
+
+def without_blank_ends(text: str) -> str:
+    """Leave out the empty line that ends the last output of a Python session, which only doctest needs."""
+    return re.sub(r"(?ms)^(```python\n(?:(?!^```).)*?)\n+^```$", r"\1\n```", text)
 
 
 def linked_file(page: Path, target: str) -> Path | None:

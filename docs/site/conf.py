@@ -82,5 +82,23 @@ def _parameters(value: Any) -> set[str]:
     return names | set(getattr(value, "__annotations__", {}))
 
 
+_ARRAY = re.compile(r"~?numpy\.ndarray\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[(.*?)\]\]")
+
+
+def shorten_arrays(
+    app: object,
+    kind: str,
+    name: str,
+    value: object,
+    options: object,
+    signature: str | None,
+    returns: str | None,
+) -> tuple[str | None, str | None]:
+    """Write ``NDArray[int32]`` as in the source, instead of the two types behind it."""
+    short = [text and _ARRAY.sub(r"~numpy.typing.NDArray[\1]", text) for text in (signature, returns)]
+    return short[0], short[1]
+
+
 def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", describe_parameters)
+    app.connect("autodoc-process-signature", shorten_arrays)
