@@ -6,7 +6,7 @@ NATIVE := $(shell find native -name '*.[ch]pp' -o -name '*.c' -o -name '*.cu' -o
 PYTEST_WORKERS ?= 2
 JOBS ?= 2
 .DEFAULT_GOAL := help
-.PHONY: help setup try test test-rest test-all test-long test-torch test-exchange test-ray test-browser test-native lint format bench models experiments docs clean FORCE
+.PHONY: help setup try test test-rest test-all test-long test-torch test-exchange test-ray test-browser test-native lint format bench models experiments docs site clean FORCE
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -85,8 +85,12 @@ experiments: $(VENV)/.installed-test ## compute what is missing on the pages of 
 models: setup ## train a pipeline for each free treebank in ARCWISE_TREEBANKS; see recipes/train.py
 	$(BIN)/python recipes/train.py
 
-docs: $(VENV)/.installed-test ## check that every example in docs/ runs and every link leads somewhere
+docs: site $(VENV)/.installed-test ## build the documentation site, run every example in docs/ and check every link
 	$(BIN)/pytest -q docs README.md tests/docs
+
+site: $(VENV)/.installed-test $(VENV)/.installed-docs ## build the documentation site (build/site/html) and check it
+	$(BIN)/python docs/site/build.py
+	ARCWISE_SITE=build/site/html $(BIN)/pytest -q tests/docs/test_site.py
 
 clean: ## remove .venv and build/
 	rm -rf $(VENV) build

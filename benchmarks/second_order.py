@@ -116,7 +116,8 @@ def speed() -> None:
     rows = speed_rows()
     body = (
         "Projective trees with sibling scores, random, one core, µs of processor time per sentence: best "
-        "tree, and marginals of arcs. arcwise sentence by sentence from numpy arrays (`FactoredTreeDistribution`); SuPar's "
+        "tree, and marginals of arcs. arcwise sentence by sentence from numpy arrays "
+        "(`FactoredTreeDistribution`); SuPar's "
         "`Dependency2oCRF` in batches of 32 and 8, `.argmax` and `.marginals`, in single precision.\n\n"
     ) + table(["n", "operation", "arcwise", "SuPar", "arcwise is faster by"], rows)
     write_section("second-order-speed", "Second-order inference", body, module="second_order")

@@ -21,6 +21,10 @@ endif()
 function(arcwise_use_stable_abi)
   # nanobind's definitions are public: the bindings and the modules that link it see the limited API as well.
   target_compile_definitions(nanobind-static PUBLIC Py_LIMITED_API=0x030C0000)
+  if(NOT MSVC)
+    # Python.h leaves out <stdio.h> here and libc++ includes little by itself; nanobind's headers write to stderr.
+    target_compile_options(nanobind-static PUBLIC $<$<COMPILE_LANGUAGE:CXX>:SHELL:-include cstdio>)
+  endif()
   target_compile_definitions(_cpu PRIVATE Py_LIMITED_API=0x030C0000)
   nanobind_extension_abi3(_cpu)
   foreach(variant ${ARCWISE_VARIANTS})

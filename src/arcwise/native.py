@@ -11,7 +11,7 @@ import os
 import sys
 from importlib.util import find_spec
 
-_REBUILD = "`make setup` in a clone, or installing arcwise again with pip, compiles it (C++20)"
+_REBUILD = "`make setup` in a clone, or `pip install .` anew, compiles it (C++20)"
 
 
 def _variant() -> str:

@@ -23,7 +23,12 @@ def test_the_worklist_is_by_gain_as_soon_as_there_is_a_model(open_page: OpenPage
 
 
 def test_the_order_for_training_opens_a_sentence_at_an_uncertain_word(open_page: OpenPage) -> None:
-    odd = rows(*(f"{form}/_/_/_" for form in "of gate a river winter and the stones beyond".split()))
+    odd = rows(
+        *(
+            f"{form}/_/_/_"
+            for form in ["of", "gate", "a", "river", "winter", "and", "the", "stones", "beyond"]
+        )
+    )
     tab = open_page(CATS + TELESCOPE + odd, model=True)
     tab.page.locator("#worklist-by").select_option("training")
     tab.page.wait_for_function("() => own.state.order?.name === 'training' && own.views.worklist.ready")
