@@ -97,7 +97,7 @@ void bind_siblings(nb::module_& m) {
       .def_ro("loss", &SiblingReport::loss)
       .def_ro("updates", &SiblingReport::updates)
       .def_ro("skipped", &SiblingReport::skipped);
-  nb::class_<SiblingTrainer> trainer(m, "SiblingTrainer", "Arcs and siblings, trained together.");
+  auto trainer = nb::class_<SiblingTrainer>(m, "SiblingTrainer", "Arcs and siblings, trained together.");
   trainer
       .def("__init__", &make_trainer, "table"_a, "data"_a, "update"_a, "bits"_a, "projective"_a,
            "single_root"_a, "C"_a, "rate"_a, "dropout"_a, "seed"_a, nb::keep_alive<1, 2>(),

@@ -126,7 +126,7 @@ def test_k_best_and_kept_heads(folder: Path, tmp_path: Path) -> None:
         (["parse", "{train}", "--model", "{model}", "--beam", "4"], "--beam: found 4"),
         (
             ["train", "--train", "{train}", "--model", "{folder}/x", "--parser", "magic"],
-            "--parser: found 'magic', expected one of graph, transition, neural\n",
+            "--parser: found 'magic', expected one of graph, transition, neural, siblings\n",
         ),
         (
             ["train", "--train", "{train}", "--model", "{folder}/x", "--trainer", "svm"],

@@ -62,7 +62,7 @@ def test_the_extras_are_known() -> None:
 
 def test_the_extras_are_documented() -> None:
     page = (ROOT / "docs" / "install.md").read_text()
-    for_developers = {"test", "test-browser", "test-exchange", "test-ray", "test-torch", "lint", "docs"} | {
+    for_developers = {"test", "test-browser", "test-exchange", "test-ray", "test-torch", "lint"} | {
         name for name in _PROJECT["optional-dependencies"] if name.startswith("bench")
     }
     undocumented = {name for name in _PROJECT["optional-dependencies"] if f"| `{name}` |" not in page}

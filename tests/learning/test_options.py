@@ -30,6 +30,7 @@ from arcwise.learning.options import Declared, check_options, declared, option
 from arcwise.models.train_pipeline import PipelineConfig
 from arcwise.neural import NeuralConfig
 from arcwise.parsing import ParseOptions
+from arcwise.siblings import SiblingConfig
 from arcwise.text.tagger import TaggerConfig
 from arcwise.text.tokenizer import TokenizerConfig
 from arcwise.transition import TransitionConfig, TransitionParser
@@ -38,6 +39,7 @@ from contracts.small_treebank import small_treebank
 CONFIGURATIONS: tuple[type[Any], ...] = (
     GraphConfig,
     TransitionConfig,
+    SiblingConfig,
     NeuralConfig,
     TokenizerConfig,
     TaggerConfig,

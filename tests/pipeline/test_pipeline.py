@@ -265,7 +265,10 @@ def test_train_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert model.read_bytes() == first
     for wrong, message in [
         (["--note", "language"], "--note: found 'language', expected KEY=VALUE"),
-        (["--parser", "rules"], "--parser: found 'rules', expected one of graph, transition, neural\n"),
+        (
+            ["--parser", "rules"],
+            "--parser: found 'rules', expected one of graph, transition, neural, siblings\n",
+        ),
     ]:
         assert run([*command, "--config", str(config), *wrong]) == 2
         assert message in capsys.readouterr().err

@@ -91,7 +91,7 @@ def test_the_loss_is_that_of_the_enumeration(trainer: str) -> None:
                 right = value if is_gold else right
                 if trainer == "softmax-margin":
                     value += sum(
-                        (heads[m] != gold[m]) + (chosen[m - 1] != labels[m]) for m in range(1, n + 1)
+                        int(heads[m] != gold[m]) + int(chosen[m - 1] != labels[m]) for m in range(1, n + 1)
                     )
                 values.append(value)
         top = max(values)

@@ -225,7 +225,7 @@ class TrainArguments:
         from arcwise.errors import InputError
         from arcwise.learning.config import read_toml
 
-        kind = self.parser or "graph"
+        kind = "graph" if self.parser is None else self.parser
         if self.parser is None and self.pipeline and self.config:
             kind = str(read_toml(self.config).get("kind", "graph"))
         if self.order is None or kind in _OF_ORDER[self.order]:
