@@ -8,8 +8,9 @@ src/arcwise/shipped_models. A recipe with a section [distillation] has the teach
 ``--text FILE`` too, such as that of recipes/free_text.py. ``--parser FILE`` uses a parser trained before,
 e.g. by ``benchmarks.neural_parsers --models`` on a machine with a GPU. ``--rules`` does not train: it updates
 the character substitutes (``arcwise.features.look_alikes``), the treebank's rules and which lemma scripts fit
-unseen forms in the existing model. ``--card`` trains nothing either: it scores the existing model again and
-writes its card.
+unseen forms in the existing model. ``--calibrate`` fits the temperatures of the existing model on the raw
+text of the development data, as training does at its end. ``--card`` only scores the existing model again
+and writes its card.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from arcwise.learning.progress import Progress
 from arcwise.learning.trained_model import TrainedParser
 from arcwise.models import open_model, open_packed
 from arcwise.models.model_card import ModelCard, Scores, calibration_note, describe
-from arcwise.models.raw_text import raw_text_calibration, raw_text_scores
+from arcwise.models.raw_text import calibrate_on_raw_text, raw_text_calibration, raw_text_scores
 from arcwise.models.teacher import load_distillation
 from arcwise.models.train_pipeline import Teach, read_config, train_pipeline
 from arcwise.pipeline.pipeline import Pipeline
@@ -49,8 +50,8 @@ SHIPPED = ROOT / "src" / "arcwise" / "shipped_models"
 KNOWN = ROOT / "src" / "arcwise" / "data" / "known-models.json"
 
 
-Keep = Literal["nothing", "weights", "model"]
-"""What stays of an existing model: nothing, its weights (``--rules``), or all of it (``--card``)."""
+Task = Literal["train", "rules", "calibrate", "card"]
+"""Whether to train a model, or what to update in the existing one."""
 
 
 @dataclass(frozen=True)
@@ -104,24 +105,28 @@ def train(
     folder: Path,
     parser_file: str | None = None,
     *,
-    keep: Keep = "nothing",
+    task: Task = "train",
     texts: Sequence[str] = (),
 ) -> Path:
     """Train the pipeline of a treebank and write it with its card; returns the path of the model.
 
-    ``parser_file``: a parser trained before; ``keep``: what stays of the existing model; ``texts``: what a
-    teacher labels for the parser beside the treebank.
+    ``parser_file``: a parser trained before; ``texts``: what a teacher labels for the parser beside the
+    treebank.
     """
     source = FREE[name]
     parts = {part: _read(folder, source.treebank or name, part) for part in ("train", "dev", "test")}
     target = (SHIPPED if source.shipped else ROOT / "models") / f"{source.code}.arcwise"
     with Progress() as progress:
-        if keep == "nothing":
+        if task == "train":
             packed = _trained(name, parts, parser_file, texts, progress).pack()
         else:
             packed = read_model(target)
-            if keep == "weights":
-                packed = _with_rules(name, packed, parts["train"])
+        if task == "rules":
+            packed = _with_rules(name, packed, parts["train"])
+        elif task == "calibrate":
+            existing = open_packed(packed)
+            assert isinstance(existing, Pipeline)
+            packed = calibrate_on_raw_text(existing, parts["dev"]).pack()
         saved = open_packed(packed)
         assert isinstance(saved, Pipeline)
         scores = {part: raw_text_scores(saved, parts[part]) for part in ("dev", "test")}
@@ -153,7 +158,8 @@ def _trained(
     if parser_file is not None:
         tokenizer = Tokenizer.train(parts["train"], config=config.tokenizer, seed=config.seed)
         tagger = Tagger.train(parts["train"], config=config.tagger, seed=config.seed)
-        return _reading(Pipeline(tokenizer, tagger, open_model(parser_file), card=card))
+        pipeline = _reading(Pipeline(tokenizer, tagger, open_model(parser_file), card=card))
+        return calibrate_on_raw_text(pipeline, parts["dev"])
     return train_pipeline(
         parts["train"],
         parts["dev"],
@@ -287,21 +293,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help=", ".join(FREE))
     parser.add_argument("--parser", help="use a parser trained before")
-    parser.add_argument(
-        "--rules",
-        dest="keep",
-        action="store_const",
-        const="weights",
-        default="nothing",
-        help="update the substitutes and rules of the existing model without training",
-    )
-    parser.add_argument(
-        "--card",
-        dest="keep",
-        action="store_const",
-        const="model",
-        help="score the existing model again and write its card",
-    )
+    for task, text in (
+        ("rules", "update the substitutes and rules of the existing model without training"),
+        ("calibrate", "fit the temperatures of the existing model on raw text, without training"),
+        ("card", "score the existing model again and write its card"),
+    ):
+        parser.add_argument(f"--{task}", dest="task", action="store_const", const=task, help=text)
     parser.add_argument("--text", action="append", default=[], help="text that a teacher labels; repeatable")
     options = parser.parse_args()
     names = options.names or [
@@ -311,7 +308,7 @@ def main() -> None:
         if name not in FREE:
             sys.exit(f"recipes/train.py: found {name!r}, expected one of {', '.join(FREE)}")
         texts = options.text if FREE[name].teacher else []
-        train(name, Path(folder), options.parser, keep=options.keep, texts=texts)
+        train(name, Path(folder), options.parser, task=options.task or "train", texts=texts)
 
 
 if __name__ == "__main__":

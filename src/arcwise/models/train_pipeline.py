@@ -17,7 +17,7 @@ from arcwise.learning.options import SEEDS, check_options, option, section, shor
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained_model import TrainedParser
 from arcwise.models.averaged_tags import MOST_SENTENCES, average_tags
-from arcwise.models.raw_text import raw_text_scores
+from arcwise.models.raw_text import calibrate_on_raw_text, raw_text_scores
 from arcwise.models.registry import trainable
 from arcwise.models.training import parser_config, train_parser
 from arcwise.neural.config import INPUTS
@@ -123,8 +123,8 @@ def train_pipeline(
     columns it fills in is chosen on ``dev``.
 
     With ``dev`` the parser's epoch, decoder and temperatures are chosen on it; if it is a treebank, the
-    scores of the whole, from its raw text, go into the card. With folds (``"5fold"``) they are chosen on the
-    training data, tagged as the parser will get them.
+    temperatures are then fitted on its raw text, and the scores of the whole go into the card. With folds
+    (``"5fold"``) they are chosen on the training data, tagged as the parser will get them.
     """
     if not train.word_count:
         raise InputError("train: found no word, expected a treebank to learn from")
@@ -177,6 +177,7 @@ def train_pipeline(
         )
     pipeline = Pipeline(tokenizer, tagger, trained, card=card)
     if isinstance(chosen, Treebank) and not trained.info.get("interrupted"):
+        pipeline = _calibrated(pipeline, chosen, threads, progress)
         _log_scores(pipeline, chosen, threads, progress)
     return pipeline
 
@@ -198,6 +199,20 @@ def _defaults(kind: str, options: Mapping[str, Any], sentences: int) -> dict[str
     if kind != "neural":
         return {}
     return {name: value for name, value in NEURAL.items() if name != "inputs" or not options.get("encoder")}
+
+
+def _calibrated(pipeline: Pipeline, dev: Treebank, threads: int, progress: Progress) -> Pipeline:
+    """Fit the parser's temperatures on the raw text of ``dev``; Ctrl-C keeps those fitted on gold words."""
+    if (dev.heads < 0).any():  # partial trees: their missing heads would count as errors
+        return pipeline
+    try:
+        calibrated = calibrate_on_raw_text(pipeline, dev, threads=threads)
+    except KeyboardInterrupt:
+        progress.say("stopped after training; confidences are calibrated on gold words")
+        return pipeline
+    if calibrated is not pipeline:
+        progress.say("temperatures fitted on the raw text of the development data")
+    return calibrated
 
 
 def _log_scores(pipeline: Pipeline, dev: Treebank, threads: int, progress: Progress) -> None:
