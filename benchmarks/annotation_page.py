@@ -11,8 +11,9 @@ message). *Own*: the annotator's decision is painted. *Suggestions*: so are the 
 Eight keys per second, with Enter or with an alternative (arrow down, Enter): between two keys the page
 prefetches the suggestions that follow the next Enter and paints them with the decision. Also with Enter as
 soon as the server has answered, while the browser still paints: the page has no time to prefetch, and
-suggestions arrive with the response, after the change is on disk. The first sentence is not counted: the
-browser compiles the page's code during it.
+suggestions arrive with the response, after the change is on disk. *All suggestions*: the sentences have no
+tags either, and the rows below the words show the suggested UPOS, XPOS, FEATS and LEMMA with their
+confidences. The first sentence is not counted: the browser compiles the page's code during it.
 
 Keys per arc: an annotator who knows the gold tree goes through the sentences word by word and takes the
 shortest path the page offers (Enter, an alternative with arrow keys, the number of the head, first letters
@@ -92,19 +93,22 @@ PLAN = """async ([head, label]) => {
 }"""
 
 
-def without_trees(sentences: Sequence[Sentence]) -> Treebank:
-    """Remove all heads and labels."""
+def without_trees(sentences: Sequence[Sentence], *, tags: bool = True) -> Treebank:
+    """Remove all heads and labels; with ``tags=False``, also lemmas, tags and features."""
     gold = Treebank.from_sentences(iter(sentences), source="gold")
     n = len(gold.heads)
-    return gold.annotate(heads=np.full(n, -1, np.int32), deprel=["_"] * n, strict=False)
+    blank = ["_"] * n
+    if not tags:
+        gold = gold.annotate(lemma=blank, upos=blank, xpos=blank, feats=blank)
+    return gold.annotate(heads=np.full(n, -1, np.int32), deprel=blank, strict=False)
 
 
 @contextlib.contextmanager
-def served(sentences: Sequence[Sentence], *arguments: str) -> Iterator[str]:
+def served(sentences: Sequence[Sentence], *arguments: str, tags: bool = True) -> Iterator[str]:
     """Serve the sentences without their trees; yields the address of the page."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "open.conllu"
-        without_trees(sentences).write(path)
+        without_trees(sentences, tags=tags).write(path)
         line = [sys.executable, "-m", "arcwise", "annotate", str(path), "--no-browser", *arguments]
         with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout is not None
@@ -129,14 +133,20 @@ def settled(page: Any) -> None:
     page.wait_for_function("() => !own.state.waiting.length && !own.state.busy", polling=2)
 
 
-def key_times(browser: Any, sentences: Sequence[Sentence], pause: float, *keys: str) -> dict[str, np.ndarray]:
+def key_times(
+    browser: Any, sentences: Sequence[Sentence], pause: float, *keys: str, tags: bool = True
+) -> dict[str, np.ndarray]:
     """Milliseconds from the last of ``keys`` to the screen, once per word, without the first sentence.
 
     ``own``: the decision; ``known`` and ``thoughts``: the suggestions of words with and without prefetched
-    suggestions. ``pause``: seconds after a key during which the browser is left alone.
+    suggestions. ``pause``: seconds after a key during which the browser is left alone. ``tags``: false to
+    have lemmas, tags and features suggested, too, and shown below the words.
     """
-    with served(sentences, "--model", "en") as address:
+    with served(sentences, "--model", "en", tags=tags) as address:
         page = opened(browser, address)
+        if not tags:
+            page.evaluate("own.state.look({ rows: ['upos', 'xpos', 'feats', 'lemma'] })")
+            page.wait_for_selector("#tree .tag.lemma.proposed")
         page.evaluate(MEASURE)
         for number, sentence in enumerate(sentences):
             page.evaluate("(n) => own.open(n)", number)
@@ -225,6 +235,7 @@ def main() -> None:
         times = key_times(browser, long, PAUSE, "Enter")
         alternatives = key_times(browser, long[: 1 + options.long // 2], PAUSE, "ArrowDown", "Enter")
         at_once = key_times(browser, long, 0.0, "Enter")
+        untagged = key_times(browser, long, PAUSE, "Enter", tags=False)
         counted = key_counts(browser, some, "--model", "en")
         alone = key_counts(browser, some[: max(1, options.sentences // 4)])
         browser.close()
@@ -240,6 +251,8 @@ def main() -> None:
             ),
             time_row("own decision, with Enter without a pause", at_once["own"]),
             time_row("suggestions after it", np.concatenate([at_once["known"], at_once["thoughts"]])),
+            time_row("own decision, with Enter, all suggestions shown", untagged["own"]),
+            time_row("suggestions after it", np.concatenate([untagged["known"], untagged["thoughts"]])),
         ],
     )
     body += "\nKeys per labelled arc, every word decided separately:\n\n" + table(

@@ -10,10 +10,11 @@ import pytest
 
 import arcwise
 from arcwise import native
+from arcwise.annotation.assistant import Assistant
 from arcwise.cli.main import run
 from arcwise.models import shipped_models
 from arcwise.models.train_pipeline import raw_text_scores
-from arcwise.parsing.parser import ParseOptions
+from arcwise.parsing.parser import TAGS, ParseOptions
 from arcwise.treebanks import Treebank
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +39,39 @@ def test_english() -> None:
     assert doc[1].upos == ["PRON", "VERB", "ADP", "PROPN", "ADP", "NUM", "PUNCT"]
     assert doc[1].lemmas[1] == "move"
     assert doc[1].tree.heads[1:].tolist() == [2, 0, 4, 2, 6, 2, 2]
+
+
+FORMS = ["The", "round", "table", "sounds", "well", "down", "by", "the", "old", "mill", "."]
+WORDS = "".join("\t".join([str(m), form, *"_" * 8]) + "\n" for m, form in enumerate(FORMS, 1)) + "\n"
+
+
+@pytest.mark.parametrize("name", ["en", "en-fast"])
+def test_keeping_tags_where_there_are_none_changes_nothing(name: str) -> None:
+    nlp = arcwise.load(name)
+    words = Treebank.from_string(WORDS)
+    with_confidence, keeping = ParseOptions(confidence=True), ParseOptions(confidence=True, keep=TAGS)
+    free = nlp.parse(words, options=with_confidence)
+    assert nlp.parse(words, options=keeping).text == free.text
+    shares = [float(misc.split("UposProb=")[1].split("|")[0]) for misc in free.column("misc")]
+    assert min(shares) < 0.95
+    # What is given stays, with UposProb=1; the other tags of that word follow it.
+    given = words.annotate(upos=["_", "NOUN", *["_"] * 9], lemma=["THE", *["_"] * 10])
+    kept = nlp.parse(given, options=keeping)
+    assert kept.column("upos")[1] == "NOUN"
+    assert kept.column("feats")[1] == "Number=Sing"
+    assert kept.column("lemma")[0] == "THE"
+    assert kept.column("misc")[1].startswith("UposProb=1.000|HeadProb=")
+    assert kept.column("misc")[5].split("|")[0] != "UposProb=1.000"
+
+
+@pytest.mark.parametrize("name", ["en", "en-fast"])
+def test_the_annotation_page_suggests_the_tags_of_a_parse_with_their_confidences(name: str) -> None:
+    nlp = arcwise.load(name)
+    words = Treebank.from_string(WORDS)
+    parsed = nlp.parse(words, options=ParseOptions(confidence=True))
+    for m, word in enumerate(Assistant(nlp).suggest(words[0]).words):
+        assert word.tags == {name: value for name in TAGS if (value := parsed.column(name)[m]) != "_"}
+        assert f"UposProb={word.upos_probability:.3f}|" in parsed.column("misc")[m]
 
 
 @pytest.mark.parametrize("name", ["en", "en-fast"])

@@ -42,6 +42,20 @@ def test_checks_cover_all_files(project: Served) -> None:
     assert [(finding["sentence"], finding["row"]) for finding in findings] == [(3, "1")]
 
 
+def test_a_rule_is_muted_in_all_files(project: Served, folder: Path) -> None:
+    (folder.parent / "other.conllu").write_text(OPEN.replace("NOUN", "NOM"), "utf-8")
+    project.set(0, "1", upos="DTE")
+    assert project.get("/api/validate?rule=unknown-upos").json()["total"] == 2
+    project.post("/api/mute", {"rule": "unknown-upos"})
+    assert (folder / "arcwise-muted-rules.txt").read_text("utf-8").endswith("\nunknown-upos\n")
+    assert "unknown-upos" not in [group["rule"] for group in project.get("/api/validate").json()["rules"]]
+    for number in (0, 3):
+        assert "unknown-upos" not in {f["rule"] for f in project.sentence(number)["findings"]}
+    with serving(open_session(folder.parent / "other.conllu")) as other:  # of another project
+        assert other.get("/api/validate?rule=unknown-upos").json()["total"] == 1
+        assert other.get("/api/validate").json()["muted"] == []
+
+
 def test_a_mass_edit_covers_all_files(project: Served, folder: Path) -> None:
     change = {"query": "upos=VERB", "changes": "xpos=V", "apply": True}
     assert project.post("/api/mass-edit", change).json()["sentences"] == 4

@@ -40,8 +40,9 @@ def proposed_tags(
     """The model's values for columns where ``treebank`` has ``_``, and their probabilities (of UPOS only)."""
     parser = tree_parser(model)
     output = tagged
-    if isinstance(parser, NeuralParser) and parser.model.writes:
-        output = parser.parse(tagged, options=_KEEP_TAGS)
+    if isinstance(parser, NeuralParser) and parser.writes_tags:
+        # Not ``tagged``: all tags that the file does not have are for the network to choose.
+        output = model.parse(treebank, options=_KEEP_TAGS)
     tags: list[dict[str, str]] = [{} for _ in range(treebank.word_count)]
     if output is not treebank:
         for column in TAGS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 _SENTENCES = 256
 """Sentences per batch with a transformer, whose scores are kept in memory."""
+
+_UPOS_PROB = re.compile(r"(\bUposProb=)[^|]*")
 
 
 class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
@@ -179,7 +182,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         """
         treebank = as_treebank(treebank)
         options.check(self.description, self.capabilities)
-        if not self.model.writes:
+        if not self.writes_tags:
             return analyse_any_length(self, treebank, options, constraints, threads)
         parser = self._tagging()
         return analyse_any_length(
@@ -190,6 +193,11 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
             threads,
             tag_columns=lambda part: parser.tag_columns(part, options, threads),
         )
+
+    @property
+    def writes_tags(self) -> bool:
+        """Whether the network replaces tags, too."""
+        return bool(self.model.writes)
 
     def _tagging(self) -> Self:
         """Return this parser with a scorer that predicts tags in the same pass, if the networks allow it."""
@@ -239,6 +247,28 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
             kept = treebank.column("upos") if "upos" in options.kept else None
             columns["misc_update"] = upos_confidence(probabilities, kept)
         return columns
+
+    def keep_tags(
+        self, parsed: Treebank, original: Treebank, tagged: Treebank, options: ParseOptions
+    ) -> Treebank:
+        """Return ``parsed`` with the kept tags of ``original``.
+
+        parsed: the output for ``tagged``, in which the network chose all tags that it writes.
+        original: the input of the tagger. Only its values are kept, not those that the tagger filled in.
+        """
+        overruled = self._overruled(original, parsed.column("upos"), options)
+        columns: dict[str, Any] = {}
+        for name in self.model.writes:
+            values = parsed.column(name)
+            if overruled is not None:
+                values = np.where(overruled, tagged.column(name), values).tolist()
+            columns[name] = fill_blanks(original.column(name), values) if name in options.kept else values
+        if options.confidence and "upos" in options.kept and "upos" in self.model.writes:
+            pairs = zip(original.column("upos"), parsed.column("misc"), strict=True)
+            columns["misc"] = [
+                misc if tag == "_" else _UPOS_PROB.sub(r"\g<1>1.000", misc) for tag, misc in pairs
+            ]
+        return parsed.annotate(**columns)
 
     def _overruled(
         self, treebank: Treebank, upos: Any, options: ParseOptions

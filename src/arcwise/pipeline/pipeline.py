@@ -253,8 +253,16 @@ class Pipeline:
     ) -> Analysis:
         """Parse, and return trees and probabilities as arrays too if there is one tree per sentence."""
         check_threads(threads)
-        tagged = self._tagged(as_treebank(treebank), options, threads)
-        return self.parser.analyse(tagged, options=options, constraints=constraints, threads=threads)
+        original = as_treebank(treebank)
+        tagged = self._tagged(original, options, threads)
+        parser: Any = self.parser
+        writes_tags = bool(getattr(parser, "writes_tags", False))
+        # With several trees per sentence, words of the output are not those of the input.
+        if not writes_tags or options.k_best > 1 or options.kept.isdisjoint(TAGS):
+            return self.parser.analyse(tagged, options=options, constraints=constraints, threads=threads)
+        free = replace(options, keep=tuple(name for name in options.keep if name not in TAGS))
+        analysis: Analysis = parser.analyse(tagged, options=free, constraints=constraints, threads=threads)
+        return replace(analysis, treebank=parser.keep_tags(analysis.treebank, original, tagged, options))
 
     def alternatives(
         self,

@@ -45,3 +45,23 @@ def test_a_click_on_a_tag_edits_it(open_page: OpenPage) -> None:
     tab.page.get_by_role("textbox", name="Gloss of 1 Birds").fill("")
     tab.press("Enter")
     assert tab.row("1", "misc") == "SpaceAfter=No|Translit=berdz"
+
+
+def test_every_row_is_edited_by_a_click(open_page: OpenPage) -> None:
+    tab = open_page(GLOSSED)
+    tab.page.evaluate("own.state.look({ rows: ['xpos', 'feats', 'translit'] })")
+    tab.word("1").locator(".tag.xpos").click()
+    tab.page.get_by_role("combobox", name="XPOS of 1 Birds").fill("NNPS")
+    tab.press("Enter")
+    tab.word("1").locator(".tag.feats").first.click()
+    tab.page.locator("#features .feature").first.wait_for()
+    tab.type("Gender=Fem")
+    tab.press("Enter")
+    tab.word("1").locator(".tag.translit").click()
+    tab.page.get_by_role("textbox", name="Transliteration of 1 Birds").fill("bœdz")
+    tab.press("Enter")
+    assert tab.row("1", "xpos", "feats", "misc") == [
+        "NNPS",
+        "Number=Plur|Case=Nom|Gender=Fem",
+        "SpaceAfter=No|Gloss=fowl|Translit=bœdz",
+    ]

@@ -65,3 +65,23 @@ def test_words_of_all_hits_are_split_after_a_preview(open_page: OpenPage) -> Non
     tab.page.get_by_role("button", name="Apply").click()
     tab.page.wait_for_function("() => own.state.sentence.rows.length === 4")
     assert [row["form"] for row in tab.process.sentence(1)["rows"]] == ["They", "can", "not", "swim"]
+
+
+def test_words_of_all_hits_are_joined_after_a_preview(open_page: OpenPage) -> None:
+    apart = rows("They/PRON/3/nsubj", "can/AUX/3/aux", "not/PART/0/root", sent_id="apart", text="They cannot")
+    apart = apart.replace("aux\t_\t_", "aux\t_\tSpaceAfter=No")
+    tab = open_page(apart + BIRDS + apart.replace("= apart", "= again"))
+    tab.press("/")
+    tab.page.locator("#search-query").fill("form=can . form=not")
+    tab.page.get_by_text("Mass edit").click()
+    tab.page.locator("#search-changes").fill("join")
+    tab.page.get_by_role("button", name="Preview").click()
+    tab.page.get_by_text("2 sentences would change").wait_for()
+    assert "joined" in tab.page.locator("#side-search .change").first.inner_text()
+    assert len(tab.process.sentence(0)["rows"]) == 3  # a preview changes nothing
+    tab.page.get_by_role("button", name="Apply").click()
+    tab.page.wait_for_function("() => own.state.sentence.rows.length === 2")
+    assert [row["form"] for row in tab.process.sentence(2)["rows"]] == ["They", "cannot"]
+    tab.page.locator("[data-action=undo]").click()  # one step
+    tab.page.wait_for_function("() => own.state.sentence.rows.length === 3")
+    assert len(tab.process.sentence(2)["rows"]) == 3

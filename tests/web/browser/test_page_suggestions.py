@@ -96,6 +96,32 @@ def test_accepting_tags_writes_only_what_is_on_the_screen(open_page: OpenPage) -
     assert tab.row("2", "xpos", "feats") == ["_", "_"]
 
 
+def test_the_tree_and_the_panel_show_how_sure_each_suggestion_is(open_page: OpenPage) -> None:
+    tagged = rows("The/DET/2/det", "gardener/NOUN/3/nsubj", "sleeps/VERB/0/root")
+    lemmas = "".join(
+        line if "\t" not in line else "\t".join([*line.split("\t")[:2], lemma, *line.split("\t")[3:]])
+        for _ in range(12)
+        for line, lemma in zip(tagged.splitlines(True), ("", "", "the", "gardener", "sleep", ""), strict=True)
+    )
+    tab = open_page(rows("Glimp/_/_/_", "snorts/_/_/_", "like/_/_/_") + lemmas, model=True)
+    tab.page.evaluate("own.state.look({ rows: ['upos', 'lemma'] })")
+    tab.page.wait_for_function(  # the accuracy of lemmas is counted in the background
+        "() => own.state.thought('2').tag_probabilities.lemma", timeout=60_000
+    )
+    unsure = 0
+    for row, word in tab.process.sentence(0)["thoughts"]["words"].items():
+        tab.select(row)
+        for column in ("upos", "lemma"):
+            value, p = word["tags"][column], word["tag_probabilities"][column]
+            percent = tab.page.evaluate(PERCENT, p)
+            in_panel = f"#word .suggested[data-field={column}]"
+            tab.page.locator(in_panel, has_text=f"{value} {percent}").wait_for()
+            in_tree = tab.word(row).locator(f".tag.{column}.proposed").text_content()
+            assert in_tree == (value if p >= 0.95 else f"{value} {percent.replace(' ', '')}")
+            unsure += p < 0.95
+    assert unsure  # the tree shows a confidence where it matters
+
+
 def test_the_panel_lists_all_suggestions_of_a_word_and_accepts_one_or_all(open_page: OpenPage) -> None:
     tab = open_page(UNTAGGED, model=True)
     tab.select("2")
