@@ -190,7 +190,8 @@ def test_only_messages_of_the_chosen_level_are_logged(
 def test_options_of_the_log_reach_it(monkeypatch: pytest.MonkeyPatch) -> None:
     settings: list[Any] = []
     monkeypatch.setattr(
-        "arcwise.cli.serve.configure_log", lambda level, form, *, access: settings.append((level, form, access))
+        "arcwise.cli.serve.configure_log",
+        lambda level, form, *, access: settings.append((level, form, access)),
     )
     missing = ["serve", "--port", "0", "--model", "missing.arcwise"]
     assert run(missing) == 2
