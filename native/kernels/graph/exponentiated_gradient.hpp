@@ -1,8 +1,8 @@
-// Max-margin training by exponentiated gradient (Koo et al. 2007, figure 2; Bartlett et al. 2004), and log-linear
-// training (Globerson et al. 2007; Collins et al. 2008).
+// Max-margin training by exponentiated gradient (Koo et al. 2007, figure 2; Bartlett et al. 2004), and
+// log-linear training (Globerson et al. 2007; Collins et al. 2008).
 //
-// Minimises  ½|w|² + C Σ_i max_y [cost(y) - w·(f(y_i) - f(y))]  through its dual: each sentence has a distribution
-// over trees, and  w = C Σ_i [f(y_i) - E f].
+// Minimises  ½|w|² + C Σ_i max_y [cost(y) - w·(f(y_i) - f(y))]  through its dual: each sentence has a
+// distribution over trees, and  w = C Σ_i [f(y_i) - E f].
 //
 // The distribution of a sentence is a mixture. Its smooth part is the paper's: a number θ per state of an arc
 // gives P(y) ∝ exp Σ θ. Steps of θ multiply probabilities, so a tree whose probability is almost 0 recovers

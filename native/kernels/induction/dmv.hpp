@@ -15,7 +15,8 @@ enum DmvSide { LEFT_SIDE, RIGHT_SIDE };
 enum DmvDecision { STOP, CONTINUE };
 
 // The position of each feature (parameter, count) in a flat vector:
-//   root[t] | child[side][head][child] | decision[side][head][0 adjacent, 1 after the first child][stop, continue]
+//   root[t] | child[side][head][child] |
+//   decision[side][head][0 adjacent, 1 after the first child][stop, continue]
 struct DmvLayout {
   int tags;
   int root(int t) const { return t; }

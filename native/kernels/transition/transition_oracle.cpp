@@ -87,12 +87,12 @@ class AfterMove {
 
 // The number of gold arcs that must be given up for a single root although each is reachable on its own. Gold
 // is projective with one root r, so no gold arc covers r.
-//   r lies on another token of the stack. That token cannot leave before r does, so it or a later word becomes
-//   the root, and 0 -> r is lost.
-//   Arc-eager: a word of the stack gets its head from the input only, and all but the lowest one need one. Let
-//   c be the word from which reachable and built gold arcs lead to the last word. If c lies on another word and
-//   has no gold head to wait for, every word that could take it is below c, or comes while c still waits for
-//   others: one arc on the way from c to the last word is lost.
+//   r lies on another token of the stack. That token cannot leave before r does, so it or a later word
+//   becomes the root, and 0 -> r is lost.
+//   Arc-eager: a word of the stack gets its head from the input only, and all but the lowest one need one.
+//   Let c be the word from which reachable and built gold arcs lead to the last word. If c lies on another
+//   word and has no gold head to wait for, every word that could take it is below c, or comes while c still
+//   waits for others: one arc on the way from c to the last word is lost.
 // Nothing else is lost: a word without a reachable gold head finds another one (test_oracle.py searches all).
 int lost_to_single_root(Decomposable system, const AfterMove& state, const GoldArcs& gold) {
   const int32_t r = gold.root();

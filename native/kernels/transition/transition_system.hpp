@@ -9,7 +9,8 @@ namespace arcwise {
 
 enum class MoveKind : uint8_t { left_arc, right_arc, reduce, shift };
 
-// Which active token a move must involve: any, the leftmost or the rightmost; not_right: any but the rightmost.
+// Which active token a move must involve: any, the leftmost or the rightmost; not_right: any but the
+// rightmost.
 enum class Periphery : uint8_t { none, left, right, not_right };
 
 struct Transition {
