@@ -316,9 +316,8 @@ struct TreeDraw {
   // or where those lead if eliminated.
   DEVICE void write_decided(int level, int end) const {
     const Part own = part(level, end);
-    Number* to =
-        // exit distribution of the word: 0 is the root
-        scratch + static_cast<int64_t>(Team::group()) * arguments.side;
+    // Exit distribution of the word: index 0 is the root.
+    Number* to = scratch + static_cast<int64_t>(Team::group()) * arguments.side;
     // equally often for every team of a warp
     for (int first = own.first; first < end; first += Team::groups()) {
       const int state = first + Team::group();

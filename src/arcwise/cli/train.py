@@ -139,7 +139,7 @@ class WorkerArguments:
     workers: int = typer.Option(
         1,
         min=1,
-        help="Number of training processes. They share each epoch (the model then depends on N), values "
+        help="Number of training processes. They divide up each epoch (the model then depends on N), values "
         "of C, folds, the taggers of --jackknife or the networks of --ensemble.",
     )
     engine: str = typer.Option(
@@ -166,14 +166,14 @@ class TrainArguments:
     )
     parser: str | None = typer.Option(
         None,
-        help=f"Kind of parser: {' or '.join(trainable())}. [default: graph, or the kind in the TOML "
+        help=f"Kind of parser: {', '.join(trainable())}. [default: graph, or the kind in the TOML "
         f"file of a pipeline]",
     )
     order: int | None = typer.Option(
         None,
         min=1,
         max=2,
-        help="Graph-based: 2 scores pairs of adjacent siblings besides arcs (the parser siblings).",
+        help="Graph-based: 2 also scores pairs of adjacent siblings (same as --parser siblings).",
     )
     pipeline: bool = typer.Option(
         False,
@@ -209,7 +209,7 @@ class TrainArguments:
         "[default: float32, int8 with --pipeline]",
     )
     threads: int = typer.Option(
-        1, help="Number of threads. Only neural training depends on it; other results do not."
+        1, help="Number of threads. Does not affect the result, except in neural training."
     )
     parallel: WorkerArguments
     quiet: bool = typer.Option(False, "--quiet", help="Show no progress on standard error.")
