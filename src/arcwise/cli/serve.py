@@ -173,7 +173,7 @@ def run(
             sockets,
             limits=limits,
             allow_origin=allow_origin,
-            # Always: whoever runs the service must know that workers die.
+            # Always logged: an operator must know that workers die.
             say=logger.warning,
             started=started,
             reload=lambda: Models.open(names),

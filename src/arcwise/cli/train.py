@@ -249,7 +249,7 @@ def run(arguments: TrainArguments) -> None:
     """Train a parser, or with --pipeline everything from raw text to trees, and write it to a model file.
 
     Ctrl-C stops training and keeps the best model so far. A model that exists already is not overwritten
-    then: the new one is written beside it. Before the end of the first epoch there is nothing to keep, and
+    then: the new one is written next to it. Before the end of the first epoch there is nothing to keep, and
     nothing is written. 'arcwise parse' uses the model, 'arcwise info' describes it.
     """
     from arcwise.engine import engine_of

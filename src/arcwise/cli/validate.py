@@ -150,7 +150,7 @@ def _findings(
 
 
 def _language(files: list[str], language: str | None, level: str) -> LanguageData | None:
-    """Read the language data of the option, or those beside the treebank."""
+    """Read the language data named by the option, or the file next to the treebank."""
     from arcwise.treebanks.validation import LANGUAGE_FILE, LanguageData, find_language
 
     if level not in ("4", "5", "ud"):
@@ -164,7 +164,7 @@ def _language(files: list[str], language: str | None, level: str) -> LanguageDat
         return data
     if level != "ud":
         raise InputError(
-            f"--level {level}: needs language data; expected {LANGUAGE_FILE} beside the first file "
+            f"--level {level}: needs language data; expected {LANGUAGE_FILE} next to the first file "
             "(arcwise validate --learn makes it) or --language FILE"
         )
     return None

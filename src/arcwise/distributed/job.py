@@ -188,7 +188,7 @@ class CorpusJob:
             stream.write(json.dumps(self.description, indent=1).encode() + b"\n")
 
     def _refuse_changed(self, todo: Sequence[Shard]) -> None:
-        """Refuse to replace output whose input has changed, unless asked to overwrite."""
+        """Refuse to replace output whose input has changed, unless ``overwrite`` is set."""
         if self.options.overwrite:
             return
         for shard in todo:

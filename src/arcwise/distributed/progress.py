@@ -62,7 +62,7 @@ class ProgressLine:
             self._live.update(line)
         elif self._shown and (now or time.monotonic() - self._printed >= self.every):
             self._printed = time.monotonic()
-            # A closed stderr is no reason to abort the work.
+            # A closed stderr must not abort the work.
             with contextlib.suppress(OSError):
                 print(line, file=sys.stderr, flush=True)
 

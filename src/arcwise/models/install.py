@@ -140,7 +140,7 @@ def _checked_hash(text: str) -> str:
 
 @contextmanager
 def _temporary_folder(folder: Path) -> Iterator[Path]:
-    """A hidden folder beside the models, on the same disk, that is removed whatever happens."""
+    """A hidden folder next to the models, on the same disk, that is always removed."""
     try:
         temporary = Path(tempfile.mkdtemp(dir=folder, prefix=".install-"))
     except OSError as error:

@@ -141,7 +141,7 @@ class Checks:
         self._background.add(self._step)
 
     def _step(self) -> bool:
-        """Count some more sentences; then make the inventory anew if something changed."""
+        """Count some more sentences, then rebuild the inventory if something changed."""
         with self._lock:
             if self._seen != self._document.version:  # ``changed`` is about to be called for a newer edit
                 # Not counted now: the old and the new version of a sentence would be mixed.

@@ -173,7 +173,7 @@ class ServeApp:
                 self._gate.check(scope)
                 await self._router(scope, receive, send_in_time)
             except (ClientDisconnect, DeadlineExceeded):
-                # Not answered: nobody would read it.
+                # Not answered: the client is gone.
                 raise
             except Exception as error:
                 if is_internal(error):

@@ -50,7 +50,7 @@ _AT = _columns()
 
 
 class ServiceMetrics:
-    """The counts of one worker. Each worker has a row of its own, so that none waits for a lock."""
+    """The counts of one worker. Each worker has a separate row, so that none waits for a lock."""
 
     def __init__(self, workers: int = 1, models: Sequence[str] = ()) -> None:
         """``models``: the names of models that are counted each."""
