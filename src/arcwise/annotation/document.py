@@ -462,9 +462,7 @@ class AnnotationDocument:
                 self._stamp = stamp
                 return ExternalMerge(None, ())
             if not len(snapshot):
-                raise InputError(
-                    f"{self.path}: has no sentence any more; expected CoNLL-U, nothing was merged"
-                )
+                raise InputError(f"{self.path}: has no sentences any more; nothing was merged")
             new = Blocks(snapshot)
             theirs, mine = new.all(), self._blocks.all()
             merged, conflicts = (theirs, ()) if self.saved else merged_blocks(self._base.all(), mine, theirs)

@@ -50,7 +50,7 @@ def run(
     from arcwise.treebanks import Treebank
 
     if (capacities is None) != (distances is None):
-        raise InputError("-K and -D: found one of them, expected both")
+        raise InputError("-K and -D: each needs the other")
     systems = [parse_system(text) for text in system or []]
     if capacities is not None and distances is not None:
         systems += grid(_numbers("-K", capacities, least=2), _numbers("-D", distances, least=1))

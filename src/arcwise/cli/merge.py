@@ -41,7 +41,7 @@ def run(
     if git and output != "-":
         raise InputError(f"--git: cannot be combined with --output {output} (--git writes to {mine})")
     if name is not None and not git:
-        raise InputError(f"found a fourth file {name}, expected BASE MINE THEIRS (a NAME belongs to --git)")
+        raise InputError(f"{name}: is a fourth file, expected BASE MINE THEIRS (NAME needs --git)")
     target = mine if git else output
     check_output(target)
     # git passes temporary files, whose names would be meaningless in messages.

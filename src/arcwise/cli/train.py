@@ -272,7 +272,7 @@ def run(arguments: TrainArguments) -> None:
     checkpoint = _checkpoint(arguments.model, kind, resume=arguments.resume)
     for name, value in (("jackknife", arguments.jackknife), ("note", arguments.note)):
         if value not in (None, []) and not arguments.pipeline:
-            raise InputError(f"--{name}: is an option of --pipeline, which was not given")
+            raise InputError(f"--{name}: needs --pipeline")
     teach = _distillation(arguments)
     precision = check_precision(arguments.precision or ("int8" if arguments.pipeline else "float32"))
     development = arguments.development()
@@ -342,7 +342,7 @@ def _checkpoint(model: str, parser: str, *, resume: bool) -> str | None:
 
     if parser != "neural":
         if resume:
-            raise InputError("--resume: is an option of --parser neural, which was not given")
+            raise InputError("--resume: needs --parser neural")
         return None
     path = f"{model}.checkpoint"
     if Path(path).exists() and not resume:
@@ -361,9 +361,7 @@ def _distillation(arguments: TrainArguments) -> Callable[..., Distillation] | No
     if teacher is None:
         for name, value in values.items():
             if value not in (None, []):
-                raise InputError(
-                    f"--{name.replace('_', '-')}: is an option of --teacher, which was not given"
-                )
+                raise InputError(f"--{name.replace('_', '-')}: needs --teacher")
         return None
     from arcwise.distillation.teacher import read_distillation_config
     from arcwise.models.teacher import load_distillation, open_teacher

@@ -189,7 +189,7 @@ def _learn(files: list[str], output: str | None, *, overwrite: bool) -> None:
         refuse_existing([Path(target)], read=files, overwrite=overwrite)
     data = LanguageData.of(piece for file in files for piece in stream(file))
     if not data.counts:
-        raise InputError(f"{files[0]}: found no annotated word to learn from")
+        raise InputError(f"{files[0]}: has no annotated words to learn from")
     with open_output(target) as out:
         out.write(data.to_toml(", ".join(Path(file).name for file in files)).encode())
     features = {name for by_name in (data.features or {}).values() for name in by_name}

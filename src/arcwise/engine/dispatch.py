@@ -170,7 +170,7 @@ class Dispatcher:
                 # Each slot may fail once by chance (out of memory, say); after more failures the item itself
                 # is to blame.
                 if self._failed_starts > self._most + ATTEMPTS:
-                    raise WorkerError(f"workers die as they start ({how})")
+                    raise WorkerError(f"workers fail to start ({how})")
 
 
 @dataclass

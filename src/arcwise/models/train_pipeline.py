@@ -72,7 +72,7 @@ def read_config(
     values = {} if path is None else read_toml(path)
     parser = values.pop("parser", {})
     if distillation_section(values) is not None and not taught:
-        raise OptionError(SECTION, f"found the section [{SECTION}], but no teacher", str(path))
+        raise OptionError(SECTION, f"the section [{SECTION}] needs a teacher", str(path))
     if not isinstance(parser, dict):
         raise InputError(f"{path}: parser: found {parser!r}, expected a section [parser]")
     overrides = {"kind": kind, "jackknife": jackknife, "seed": seed}

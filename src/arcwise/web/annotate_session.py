@@ -265,7 +265,7 @@ class Session:
 
     def _project(self) -> AnnotationProject:
         if not isinstance(self._document, AnnotationProject):
-            raise InputError("file: there is one file only")
+            raise InputError("file: only one file is open")
         return self._document
 
     def _change(self, number: int, change: Callable[[], DocumentChange | None], page: str) -> None:

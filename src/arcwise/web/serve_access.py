@@ -55,14 +55,14 @@ class RequestGate:
             if not sum(hmac.compare_digest(key, known) for known in self._keys):
                 raise RequestRefused(
                     401,
-                    "key: found none that is known, expected Authorization: Bearer KEY or X-API-Key: KEY",
+                    "key: missing or invalid; send Authorization: Bearer KEY or X-API-Key: KEY",
                     {"WWW-Authenticate": "Bearer"},
                 )
             client = key.decode("ascii", "replace")
         if self._rate and not self._takes_token(client):
             raise RequestRefused(
                 429,
-                f"rate: found more than {self._rate:g} requests per second; try again later",
+                f"rate: more than {self._rate:g} requests per second; try again later",
                 {"Retry-After": str(max(1, round(1 / self._rate)))},
             )
 

@@ -88,7 +88,7 @@ class CorpusCommand:
 
         asked = self.arguments
         if asked.out is None:
-            raise InputError("--in: found no --out, expected a folder to write to")
+            raise InputError("--in: needs --out, the folder to write to")
         for option, value, formats in (
             ("--format", self.input_format, _FORMATS),
             ("--to", asked.to, _OUTPUTS),
