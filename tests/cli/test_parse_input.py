@@ -304,7 +304,7 @@ def test_ten_thousand_words_in_one_sentence(parse: Parse) -> None:
         (["--to", "json", "--show"], "--to: cannot be combined with --show"),
         (["--to", "json", "--html", "x.html"], "--to: cannot be combined with --html"),
         (["--max-words", "0"], "--max-words"),
-        (["--in", "x", "--out", "y", "--immediate"], "--in: found files, --text,"),
+        (["--in", "x", "--out", "y", "--immediate"], "--in: cannot be combined with files, --text,"),
     ],
 )
 def test_bad_options_are_one_line(

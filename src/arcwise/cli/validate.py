@@ -116,8 +116,8 @@ def run(
             break
     if wrong:
         raise typer.Exit(1)
-    what = f"nothing wrong, {shown} warning{'s' * (shown != 1)}" if shown else "nothing wrong"
-    typer.echo(f"{len(files)} file{'s' * (len(files) != 1)}: {what}", err=True)
+    summary = f"nothing wrong, {shown} warning{'s' * (shown != 1)}" if shown else "nothing wrong"
+    typer.echo(f"{len(files)} file{'s' * (len(files) != 1)}: {summary}", err=True)
 
 
 _Report = tuple[str, dict[str, Any], bool]

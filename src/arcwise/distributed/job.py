@@ -221,13 +221,13 @@ class CorpusJob:
             options.packing,
             options.threads,
         )
-        left = {shard.name: shard for shard in largest_first(todo)}
+        remaining = {shard.name: shard for shard in largest_first(todo)}
         rounds = 0
-        while left:
+        while remaining:
             try:
                 # As they finish, since a slow shard must not delay reports of the others.
-                for outcome in self.engine.map(work, list(left.values()), ordered=False):
-                    del left[outcome.shard.name]
+                for outcome in self.engine.map(work, list(remaining.values()), ordered=False):
+                    del remaining[outcome.shard.name]
                     rounds = 0
                     yield outcome
             except WorkerError:

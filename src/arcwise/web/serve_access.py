@@ -52,7 +52,7 @@ class RequestGate:
         if self._keys:
             key = _key_of(scope["headers"])
             # Compares all keys in constant time each, so that timing reveals nothing about them.
-            if not sum(hmac.compare_digest(key, known) for known in self._keys):
+            if not sum(hmac.compare_digest(key, valid_key) for valid_key in self._keys):
                 raise RequestRefused(
                     401,
                     "key: missing or invalid; send Authorization: Bearer KEY or X-API-Key: KEY",

@@ -361,8 +361,8 @@ def _after_group(
     first, last = saved.get(2 * group), saved.get(2 * group + 1)
     if first is None or last is None or last < first:
         return None
-    wanted, found = text[first:last], text[position : position + last - first]
-    same = wanted.lower() == found.lower() if ignore_case else wanted == found
+    captured, repeated = text[first:last], text[position : position + last - first]
+    same = captured.lower() == repeated.lower() if ignore_case else captured == repeated
     return position + last - first if same else None
 
 
