@@ -10,7 +10,7 @@ namespace arcwise {
 
 namespace {
 constexpr int HILDRETH_PASSES = 10'000;  // upper limit
-// stop after a pass that moves w by less than this fraction of the longest move
+// Stop after a pass that moves w by less than this fraction of the longest move.
 constexpr double SETTLED = 1e-9;
 constexpr double NEGLIGIBLE = 1e-5;  // drop batch changes below this fraction of the sentence's largest one
 }  // namespace

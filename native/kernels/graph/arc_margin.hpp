@@ -22,7 +22,7 @@ struct MarginOptions {
   int k = 5;                   // MIRA: constraints from the k best trees
   double C = 0.01;             // MIRA: upper bound of the multipliers
   bool loss_augmented = true;  // decode with the costs of wrong arcs added to the scores
-  // decode the minimum-risk tree under the current weights instead of the best tree
+  // Decode the minimum-risk tree under the current weights instead of the best tree.
   bool minimum_risk = false;
   bool risk_augmented = false;  // MIRA: minimum risk under weights augmented with the costs of wrong arcs
   WordDropout dropout;

@@ -109,8 +109,8 @@ struct ArcCells {
 UnseenScores::UnseenScores(const ArcTable& table, double heads_temperature, double labels_temperature,
                            bool trained_by_margins)
     : temperature(heads_temperature),
-      // Never raise unseen arcs by temperature: at temperatures below 1, a very low `unseen` (from data
-      // without any unseen arc) would otherwise move them next to the best arc and change the best tree.
+      // At temperatures below 1 unseen arcs keep their distance in score: a very low temperature (fitted on
+      // data without errors) would otherwise move them next to the best arc and change the best tree.
       arc(std::max(heads_temperature, 1.0) * std::log(table.unseen)),
       labels(table.classes(), 0),
       margins(trained_by_margins) {

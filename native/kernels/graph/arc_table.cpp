@@ -82,7 +82,7 @@ void ArcTable::learn_labels(const ArcData& data, bool restricted) {
 }
 
 void ArcTable::learn_reach(const ArcData& data, int64_t enough) {
-  // longest: number of arcs of maximal length
+  // longest: number of arcs of maximal length; farther: number of candidates beyond it.
   std::vector<int64_t> longest(classes(), 0), farther(classes(), 0);
   reach.assign(classes(), 0);
   double arcs = 0, alone = 0;

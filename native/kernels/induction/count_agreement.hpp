@@ -72,7 +72,7 @@ class CountAgreement {
     // cells that contain them (their starts; all rows have one length).
     std::vector<size_t> reach, length;
     std::vector<std::vector<uint32_t>> rows;
-    // best sums of the first s sentences; of the remaining ones
+    // Best sums of the first s sentences; of the remaining ones.
     std::vector<std::vector<int32_t>> before, after;
   };
   void prepare(const CountBox& box, const int64_t* mu);

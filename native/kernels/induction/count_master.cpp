@@ -31,7 +31,7 @@ ColumnSimplex empty_simplex(const CountProblem& problem, size_t coordinates, boo
   }
   ColumnSimplex simplex(right, penalty);
   if (constrained)
-    // surplus: marked arcs beyond the required number
+    // Surplus: marked arcs beyond the required number.
     simplex.add(0.0, {static_cast<int32_t>(right.size()) - 1}, {-1.0});
   return simplex;
 }

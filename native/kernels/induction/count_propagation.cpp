@@ -64,7 +64,7 @@ void CountProblem::set_share_range(const Block& block, const BlockShare& share,
 bool CountProblem::delete_unfit(size_t s, CountBox& box, const FitState& state,
                                 const std::vector<int64_t>& from, const std::vector<int64_t>& to) const {
   const Sentence& sentence = sentences_[s];
-  // each parse's share, and which share entries do not fit
+  // Each parse's share, and which share entries do not fit.
   std::vector<std::pair<const uint16_t*, std::vector<uint8_t>>> tests;
   for (size_t b = 0; b < blocks_.size(); ++b) {
     const Block& block = blocks_[b];

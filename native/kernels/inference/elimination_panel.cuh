@@ -21,8 +21,7 @@ namespace arcwise {
 DEVICE double reciprocal(double x) {
 #ifdef __CUDACC_RTC__
   double
-      // a 20-bit estimate refined by two Newton steps; valid for pivots in range, and others are rejected
-      // anyway
+      // A 20-bit estimate refined by two Newton steps; valid for pivots in range, and others are rejected.
       y;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
   y = fma(y, fma(-x, y, 1.0), y);
@@ -81,7 +80,7 @@ template <typename Number, int PIVOTS, typename Team>
 struct Panel {
   Number through[PIVOTS][PIVOTS], sure[PIVOTS];
   Number* rows = nullptr;
-  // roots: number of columns of exits to the root, 2 with a single root
+  // roots: number of columns of exits to the root, 2 with a single root.
   int stride = 0, roots = 1, top = 0, count = 0;
 
   DEVICE int outer() const { return roots + top + 1 - count; }  // remaining columns

@@ -98,7 +98,7 @@ class TreeElimination {
 
  protected:
   static constexpr int ROOT_COLUMNS = SINGLE ? 2 : 1;
-  // escapes of order 0, and with a single root of order 1 as well
+  // Escapes of order 0, and with a single root of order 1 as well.
   static constexpr int ORDERS = ROOT_COLUMNS;
 
   Block<Number> system(int level) { return {levels_.levels[level].system.data(), stride_}; }

@@ -43,7 +43,7 @@ struct Walks {
   bool single;
   short* next;  // next[word * threads + thread]: the head of a word in a thread's walk
   double*
-      // row m: prefix sums of the weights of word m's heads 0..n; row 0: of the words under a single root
+      // Row m: prefix sums of the weights of word m's heads 0..n; row 0: of the words under a single root.
       sums;
   static constexpr int IN_TREE = 1 << 14;
 
@@ -280,7 +280,7 @@ struct TreeDraw {
     sync_block();
     for (int level = deepest; level > 0; --level) {
       const Part own = part(level, state);
-      // equally often for every team of a warp
+      // Equally often for every team of a warp.
       for (int first = 0; first < own.other; first += Team::groups()) {
         const int e = first + Team::group();
         Number sum{};
@@ -318,7 +318,7 @@ struct TreeDraw {
     const Part own = part(level, end);
     // Exit distribution of the word: index 0 is the root.
     Number* to = scratch + static_cast<int64_t>(Team::group()) * arguments.side;
-    // equally often for every team of a warp
+    // Equally often for every team of a warp.
     for (int first = own.first; first < end; first += Team::groups()) {
       const int state = first + Team::group();
       const bool busy = state < end;

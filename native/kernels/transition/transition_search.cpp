@@ -30,7 +30,7 @@ uint64_t signature_of(const TransitionState& state, const Move& move) {
 
 double transition_greedy(MoveScorer& move_scorer, TransitionState& state, std::vector<ScoredMove>& moves) {
   double total = 0;
-  // then states do not recur and caching scores does not pay
+  // With capacity 2 states do not recur, so caching their scores does not pay.
   const bool nothing_comes_back = state.system().capacity == 2;
   while (!state.is_settled()) {
     if (nothing_comes_back) move_scorer.forget();

@@ -22,7 +22,7 @@ struct TransitionTraining {
   UpdateRule rule = UpdateRule::local;
   int beam = 1;
   bool single_root = true;
-  // local training with a dynamic oracle: probability of following the parser's own wrong move
+  // Local training with a dynamic oracle: probability of following the parser's own wrong move.
   double explore = 0;
   double dropout = 0;     // a: probability a/(a+f) of treating a word of frequency f as unknown
   double step_bound = 0;  // C of passive-aggressive steps with a margin; 0: perceptron
