@@ -20,9 +20,8 @@ namespace arcwise {
 
 DEVICE double reciprocal(double x) {
 #ifdef __CUDACC_RTC__
-  double
-      // A 20-bit estimate refined by two Newton steps; valid for pivots in range, and others are rejected.
-      y;
+  // A 20-bit estimate refined by two Newton steps; valid for pivots in range, and others are rejected.
+  double y;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
   y = fma(y, fma(-x, y, 1.0), y);
   return fma(y, fma(-x, y, 1.0), y);

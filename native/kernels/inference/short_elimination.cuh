@@ -20,7 +20,7 @@ struct alignas(16) Pair {
 // ROWS per thread and LANES per row on a GPU; whatever the threads can do in tests without one.
 template <int WORDS, int ROWS, int LANES>
 struct ShortElimination {
-  // LAST: number of states left by the levels
+  // LAST: number of states left by the levels.
   static constexpr int N = WORDS, K = N / 2, STRIDE = K + 2, LAST = 4;
   static constexpr int Q = LANES < WARP_LANES ? LANES : WARP_LANES;
   static constexpr int R = ROWS > N* Q / MOST_THREADS ? ROWS : N * Q / MOST_THREADS;

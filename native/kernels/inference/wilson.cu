@@ -42,9 +42,8 @@ struct Walks {
   int sentence, first_draw, n, stride;
   bool single;
   short* next;  // next[word * threads + thread]: the head of a word in a thread's walk
-  double*
-      // Row m: prefix sums of the weights of word m's heads 0..n; row 0: of the words under a single root.
-      sums;
+  // Row m: prefix sums of the weights of word m's heads 0..n; row 0: of the words under a single root.
+  double* sums;
   static constexpr int IN_TREE = 1 << 14;
 
   DEVICE Walks(const WilsonArguments& arguments, int sentence, int first_draw)
