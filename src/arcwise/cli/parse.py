@@ -191,7 +191,6 @@ def run(arguments: ParseArguments) -> None:
     """
     from arcwise.memory import mmap_large_allocations
     from arcwise.models import open_model
-    from arcwise.parsing.calibration import confidence_warning
     from arcwise.pipeline.parse_input import InputSettings
     from arcwise.pipeline.text_fields import TextFields
 
@@ -208,8 +207,11 @@ def run(arguments: ParseArguments) -> None:
     parser = open_model(arguments.model)
     if arguments.show or arguments.html is not None:
         options = _for_pictures(options, parser.capabilities, page=arguments.html is not None)
-    if options.confidence and (doubt := confidence_warning(parser.info)):
-        echo(f"warning: {arguments.model}: {doubt}", err=True)
+    if options.confidence:
+        from arcwise.parsing.calibration import confidence_warning
+
+        if doubt := confidence_warning(parser.info):
+            echo(f"warning: {arguments.model}: {doubt}", err=True)
     fields = TextFields(corpus.text_field, corpus.id_field)
     reading = InputSettings(arguments.input_format, arguments.errors, arguments.immediate, fields)  # type: ignore[arg-type]
     output = ParseOutput(arguments.output, corpus.to, show=arguments.show, html=arguments.html)
