@@ -37,8 +37,9 @@ def tagged_input(model: Parser, treebank: Treebank) -> Treebank:
 def proposed_tags(
     model: Parser, treebank: Treebank, tagged: Treebank
 ) -> tuple[tuple[Mapping[str, str], ...], tuple[Mapping[str, float], ...]]:
-    """The model's values for columns where ``treebank`` has ``_``, and the probabilities of those it has one for:
-    UPOS, and every column in which a network that writes tags agrees.
+    """The model's values for columns where ``treebank`` has ``_``, and the probabilities that it states.
+
+    A tagger states that of UPOS; a network that writes tags, those of all values that it has chosen, too.
     """
     parser = tree_parser(model)
     output = tagged
