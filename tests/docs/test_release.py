@@ -22,7 +22,7 @@ def project() -> dict[str, Any]:
 def releases() -> list[tuple[str, str]]:
     """Version and date of each release in the changelog, newest first."""
     return re.findall(
-        r"^## ([\d.]+) \((\d{4}-\d\d-\d\d)\)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
+        r"^## ([\d.]+(?:rc\d+)?) \((\d{4}-\d\d-\d\d)\)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
     )
 
 
