@@ -80,7 +80,7 @@ test-wheel: setup ## the same with one wheel, made of the kernels that this clon
 	$(BIN)/python release/try_wheel.py --wheels build/wheel --python "$$($(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep=".")')"
 
 test-portability: $(VENV)/.tools ## compile the C++ for Windows, macOS and with other compilers, as far as they are installed
-	$(BIN)/python release/check_portability.py
+	JOBS=$(JOBS) $(BIN)/python release/check_portability.py $(ARGS)
 
 lint: $(VENV)/.installed-lint $(VENV)/.installed-test ## format check, lint, types
 	$(BIN)/ruff format --check .

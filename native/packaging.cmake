@@ -21,6 +21,13 @@ if(SKBUILD_STATE STREQUAL "editable" AND NOT DEFINED ARCWISE_VARIANTS AND CMAKE_
   endif()
 endif()
 
+if(CMAKE_CXX_COMPILER_ID STREQUAL "MSVC")
+  message(FATAL_ERROR "arcwise uses the vector types of GCC and Clang: on Windows, set CXX=clang++ and CC=clang")
+endif()
+if(WIN32)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include ${CMAKE_CURRENT_LIST_DIR}/windows.hpp>")
+endif()
+
 function(arcwise_use_stable_abi)
   # nanobind's definitions are public: the bindings and the modules that link it see the limited API as well.
   target_compile_definitions(nanobind-static PUBLIC Py_LIMITED_API=0x030C0000)

@@ -88,7 +88,7 @@ def build_environment(version: str) -> str:
     pins = folder / "tools.txt"
     if not pins.exists() or pins.read_text() != "\n".join(TOOLS):
         run([interpreter(version), "-m", "venv", "--clear", str(folder)])
-        install = "-m pip install -q --disable-pip-version-check typing_extensions".split()
+        install = ["-m", "pip", "install", "-q", "--disable-pip-version-check", "typing_extensions"]
         run([str(python), *install, *TOOLS])
         pins.write_text("\n".join(TOOLS))
     return str(python)

@@ -1,4 +1,4 @@
-"""What a wheel is made of, as one hash: ``make try`` installs a wheel of ``dist/`` only if the sources are the same."""
+"""The hash of what a wheel is made of: ``make try`` installs a wheel of ``dist/`` only if it is the same."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Make a wheel for this Python from the kernels that the clone has compiled already: only what binds them to
-Python is compiled again. It runs on this machine's processor alone; ``make wheels`` makes those to publish."""
+"""Make a wheel for this Python from the kernels that the clone has compiled: only what binds them to Python
+is compiled again. It runs on this machine's processor alone; ``make wheels`` makes those to publish."""
 
 from __future__ import annotations
 
