@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <stdexcept>
 #include <string>
 
 #include "kernels/induction/count_alive.hpp"
@@ -13,11 +14,14 @@ namespace arcwise {
 namespace {
 
 // x log x in multiples of 1/kScale. Long doubles are accurate to 2^-60 of the value, so one extra unit in
-// either direction makes the rounding safe.
+// either direction makes the rounding safe. Where a long double is a double (Windows, macOS on ARM), this holds
+// up to 2^50.
 std::vector<int64_t> scaled_phi(int64_t up_to, int direction) {
+  constexpr long double kSafe = std::numeric_limits<long double>::digits >= 64 ? 0x1p62L : 0x1p50L;
   std::vector<int64_t> table(up_to + 1);
   for (int64_t x = 2; x <= up_to; ++x) {
     const long double value = static_cast<long double>(x) * std::log(static_cast<long double>(x)) * kScale;
+    if (value > kSafe) throw std::invalid_argument("counts are too large for exact bounds");
     table[x] = direction > 0 ? static_cast<int64_t>(std::ceil(value)) + 1
                              : static_cast<int64_t>(std::floor(value)) - 1;
   }

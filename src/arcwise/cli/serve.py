@@ -136,6 +136,9 @@ def run(
     from arcwise.web.server import require_web
 
     require_web("httptools", "prometheus_client")
+    from arcwise.engine.forks import require_fork
+
+    require_fork("arcwise serve")  # what follows imports modules that Unix alone has
     from arcwise.engine.processes import cores
     from arcwise.memory import mmap_large_allocations
     from arcwise.web.serve_access import RequestGate, read_api_keys

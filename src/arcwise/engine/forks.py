@@ -20,6 +20,7 @@ from arcwise.engine.dispatch import Died, attempt
 from arcwise.engine.processes import _LocalWorkers, _WorkerProcess, local_pool, run_item
 from arcwise.engine.protocol import Item, PoolEngine, Result, WorkerPool
 from arcwise.engine.shared_value import SharedValue
+from arcwise.errors import InputError
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
@@ -34,6 +35,15 @@ _WORKER_ENV = {
 """Environment of workers, read by other libraries as a process starts. There are as many workers as cores, so
 each uses one thread; and glibc returns freed memory to the system (13 MB per worker instead of 35 MB when
 parsing a corpus)."""
+
+
+def require_fork(what: str) -> None:
+    """Raise ``InputError`` where processes cannot fork, before anything starts.
+
+    >>> require_fork("arcwise serve")
+    """
+    if not hasattr(os, "fork"):
+        raise InputError(f"{what} needs processes that fork: on Windows, use WSL or a container")
 
 
 @dataclass(frozen=True)

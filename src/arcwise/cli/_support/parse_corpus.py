@@ -120,11 +120,15 @@ class CorpusCommand:
 
     def _engine(self, workers: int) -> Engine:
         from arcwise.engine import Forks, ThisProcess, engine_of
+        from arcwise.engine.forks import require_fork
 
         name, address = self.arguments.engine, self.arguments.address
         if name != "local" or address is not None:
             return engine_of(name, workers=workers, address=address, threads=self.threads)
-        return ThisProcess() if workers == 1 else Forks(workers)
+        if workers == 1:
+            return ThisProcess()
+        require_fork("--workers")
+        return Forks(workers)
 
     def _summary_line(self, summary: Summary) -> str:
         line = f"{summary.words:,} words, {summary.sentences:,} sentences, {summary.records:,} records"
