@@ -83,6 +83,12 @@ KINDS: dict[str, Sources] = {
     "graph": Sources((*_COMMON, "graph"), (*_COMMON_KERNELS, "graph"), _TRAININGS),
     "transition": Sources((*_COMMON, "transition"), (*_COMMON_KERNELS, "transition"), _TRAININGS),
     "neural": Sources((*_COMMON, "neural", "torch"), (*_COMMON_KERNELS, "neural"), _TRAININGS, cuda=True),
+    "siblings": Sources(
+        ("siblings", "factors"),
+        ("siblings", "factors"),
+        ("measuring/inputs.py", "measuring/second_order.py"),
+        cuda=True,
+    ),
     "votes": Sources(
         (*_COMMON, "transition"), (*_COMMON_KERNELS, "transition"), (*_TRAININGS, "measuring/votes.py")
     ),

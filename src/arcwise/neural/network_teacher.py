@@ -21,6 +21,7 @@ from arcwise.neural.data import Data
 from arcwise.neural.model import NeuralModel, dequantised
 from arcwise.neural.network import Hidden, Network
 from arcwise.neural.parser import NeuralParser
+from arcwise.neural.second_order import arc_scores
 from arcwise.neural.tags import TagAlphabets
 from arcwise.neural.transformer_encoder import TransformerEncoder
 from arcwise.parsing.ensemble import MarginalEnsemble
@@ -166,7 +167,13 @@ class NetworkTeacher:
         for model, network, rows in inputs:
             hidden = network.hidden(rows, batch)
             crf = TreeCRF(
-                network.arcs(hidden) / model.temperatures.heads,
+                arc_scores(
+                    network,
+                    hidden,
+                    batch,
+                    single_root=trees.single_root,
+                    temperature=model.temperatures.heads,
+                ),
                 batch.lengths,
                 projective=trees.projective,
                 single_root=trees.single_root,
