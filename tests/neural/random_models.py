@@ -36,8 +36,10 @@ def random_arrays(
 ) -> dict[str, npt.NDArray[np.float32]]:
     """Weights such that arcs and labels have scores of some units."""
     random = np.random.default_rng(seed)
+    # Products of three representations are small.
+    scales = {name: scale * (20 if name == "sibling.product" else 1) for name in shape.arrays}
     return {
-        name: (scale * random.normal(size=size) / np.sqrt(max(size[-1], 4))).astype(np.float32)
+        name: (scales[name] * random.normal(size=size) / np.sqrt(max(size[-1], 4))).astype(np.float32)
         for name, size in shape.arrays.items()
     }
 
