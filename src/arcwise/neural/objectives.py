@@ -15,7 +15,7 @@ from arcwise.neural.config import NeuralConfig
 from arcwise.neural.data import Data
 from arcwise.neural.network import Hidden, Network
 from arcwise.neural.second_order import sibling_trees
-from arcwise.torch import losses
+from arcwise.torch import SiblingTreeCRF, losses
 
 _LOSSES: dict[str, Callable[..., Tensor]] = {
     "likelihood": losses.log_likelihood,
@@ -62,17 +62,17 @@ def tree_loss(network: Network, hidden: Hidden, data: Data, batch: Batch, config
     With label costs, or labels of words without heads, all arcs are scored with all labels.
     """
     heads, labels = _padded_codes(data.heads, batch), _padded_codes(data.labels, batch)
-    labelled = network.shape.states > 0
-    if config.order == 2:
-        of_heads = _second_order_loss(network, hidden, data, batch, config, heads, labels)
-        return of_heads + _label_loss(network, hidden, heads, labels) if labelled else of_heads
     arcs = network.arcs(hidden)
     trees: dict[str, Any] = {
         "projective": config.projective,
         "single_root": config.single_root,
         "lengths": batch.lengths,
     }
-    if config.objective == "head-by-head":
+    labelled = network.shape.states > 0
+    if config.order == 2:
+        trees_of = partial(sibling_trees, network, hidden, batch=batch, single_root=config.single_root)
+        of_heads = _second_order_loss(network, hidden, arcs, data, heads, labels, trees_of)
+    elif config.objective == "head-by-head":
         of_heads = _head_by_head(arcs, heads, batch)
     elif labelled and (config.objective != "likelihood" or not data.heads_with_labels):
         clusters = torch.arange(network.shape.states, device=heads.device) // network.shape.clusters
@@ -91,22 +91,23 @@ def tree_loss(network: Network, hidden: Hidden, data: Data, batch: Batch, config
 def _second_order_loss(
     network: Network,
     hidden: Hidden,
+    arcs: Tensor,
     data: Data,
-    batch: Batch,
-    config: NeuralConfig,
     heads: Tensor,
     labels: Tensor,
+    trees_of: Callable[[Tensor], SiblingTreeCRF],
 ) -> Tensor:
-    """-log P(known heads, labels of words without heads), (B,), over projective trees with siblings."""
-    every_tree = partial(sibling_trees, network, hidden, batch, single_root=config.single_root)
-    trees = every_tree()
+    """-log P(known heads, labels of words without heads), (B,), over projective trees with siblings.
+
+    ``trees_of``: the distributions for scores of arcs.
+    """
     if not network.shape.states or data.heads_with_labels:
-        return -trees.log_prob(heads)
+        return -trees_of(arcs).log_prob(heads)
     of_labels = network.by_label(network.all_label_scores(hidden))  # (B, h, m, L)
-    index = labels.clamp(min=0)[:, None, :, None].expand(-1, batch.width, -1, -1)
+    index = labels.clamp(min=0)[:, None, :, None].expand(-1, arcs.shape[1], -1, -1)
     without_head = ((labels >= 0) & (heads < 0))[:, None]
     agreeing = torch.where(without_head, of_labels.gather(-1, index).squeeze(-1), 0.0)
-    return trees.log_partition - every_tree(more=agreeing).score(heads)
+    return trees_of(arcs).log_partition - trees_of(arcs + agreeing).score(heads)
 
 
 def tag_losses(network: Network, hidden: Hidden, data: Data, batch: Batch) -> list[Tensor]:

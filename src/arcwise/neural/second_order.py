@@ -16,15 +16,15 @@ _LEAST_LOG_PROBABILITY = -700.0
 def sibling_trees(
     network: Network,
     hidden: Hidden,
+    arcs: Tensor,
     batch: Batch,
     *,
     single_root: bool,
     temperature: float = 1.0,
-    more: Tensor | float = 0.0,
 ) -> SiblingTreeCRF:
-    """Return the distributions over the trees of a batch; ``more`` is added to the scores of arcs."""
+    """Return the distributions over the trees of a batch with the scores ``arcs``, (B, T, T)."""
     return SiblingTreeCRF(
-        network.arcs(hidden) / temperature + more,
+        arcs / temperature,
         network.siblings(hidden) / temperature,
         batch.lengths,
         projective=True,
@@ -39,7 +39,8 @@ def arc_scores(
 
     Single precision, in which probabilities below 1e-38 are 0, so that native scores are lower for these.
     """
+    arcs = network.arcs(hidden)
     if not network.shape.sibling_size:
-        return network.arcs(hidden) / temperature
-    trees = sibling_trees(network, hidden, batch, single_root=single_root, temperature=temperature)
+        return arcs / temperature
+    trees = sibling_trees(network, hidden, arcs, batch, single_root=single_root, temperature=temperature)
     return torch.log(trees.marginals).clamp(min=_LEAST_LOG_PROBABILITY)

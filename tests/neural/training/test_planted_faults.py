@@ -175,7 +175,7 @@ FAULTS = [
     Fault('"sibling.": temperatures.heads', '"sibling.": 1.0', sibling_temperatures),
     Fault("(heads * self.sibling_product)[:, :, None]", "heads[:, :, None]", native(order=2)),
     Fault("(labels >= 0) & (heads < 0)", "labels >= 0", sibling_losses),
-    Fault("-trees.log_prob(heads)", "-trees.score(heads)", sibling_losses),
+    Fault("-trees_of(arcs).log_prob(heads)", "-trees_of(arcs).score(heads)", sibling_losses),
     Fault("and values.dtype != np.int8", "and not name.endswith('product.scale') and values.dtype != "
         "np.int8", byte_temperatures),
     Fault("first += taken", "first += taken + 1", batches),
