@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 ALIASES = {"kind": "parser", "feature_columns": "feature_column", "notes": "note"}
 """Argument of the library → option, where they differ."""
 
-_OF_ORDER = {1: ("graph",), 2: ("siblings",)}
-"""The kinds of parser that ``--order`` chooses among."""
+_OF_ORDER = {1: ("graph", "neural"), 2: ("siblings", "neural")}
+"""The kinds of parser of each ``--order``; with the kind graph, order 2 means siblings."""
 
 _TRANSITION_TRAINERS = ", ".join(declared(TransitionConfig)["trainer"].choices)
 
@@ -173,7 +173,8 @@ class TrainArguments:
         None,
         min=1,
         max=2,
-        help="Graph-based: 2 also scores pairs of adjacent siblings (same as --parser siblings).",
+        help="Graph-based and neural: 2 also scores pairs of adjacent siblings "
+        "(graph-based: same as --parser siblings).",
     )
     pipeline: bool = typer.Option(
         False,
@@ -231,7 +232,7 @@ class TrainArguments:
         if self.order is None or kind in _OF_ORDER[self.order]:
             return kind
         if kind != "graph":
-            raise InputError(f"--order: found {self.order} with the parser {kind}, expected graph")
+            raise InputError(f"--order: found {self.order} with the parser {kind}, expected graph or neural")
         return "siblings"
 
     def development(self) -> Development:
@@ -265,6 +266,7 @@ def run(arguments: TrainArguments) -> None:
     if not arguments.pipeline:
         settings["parts"] = parts_for(kind, arguments.config, settings, parallel.workers)
     if kind == "neural":
+        settings["order"] = arguments.order
         from arcwise.neural.config import check_device
 
         check_device(arguments.settings.device or "auto")  # before the treebank is read, which takes a while
