@@ -5,9 +5,11 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <vector>
+#ifndef __wasm__
 #include <mutex>
 #include <thread>
-#include <vector>
+#endif
 
 #include "kernels/base/interruption.hpp"
 
@@ -20,6 +22,15 @@ constexpr double WORK_PER_THREAD = 300'000;
 inline int workers_for(double work, int threads) {
   return static_cast<int>(std::clamp(work / WORK_PER_THREAD, 1.0, std::max(threads, 1) * 1.0));
 }
+
+#ifdef __wasm__  // one thread, and no exceptions
+
+template <typename Work>
+void parallel_for(size_t items, int, Work work) {
+  for (size_t item = 0; item < items; ++item) work(item, size_t{0});
+}
+
+#else
 
 // Calls run(worker) for worker = 0..workers-1, the first on this thread and each other on its own; run must
 // not throw.
@@ -62,5 +73,7 @@ void parallel_for(size_t items, int threads, Work work) {
   at_the_same_time(workers, run);
   if (failure) std::rethrow_exception(failure);
 }
+
+#endif
 
 }  // namespace arcwise
