@@ -9,8 +9,8 @@
 namespace arcwise {
 
 bool are_ordinary(const double* scores, size_t count) {
-  // As integers, sizes of doubles have the order of their bits, and infinity and NaN come last: a difference whose sign
-  // says which is larger.
+  // As integers, the bits of absolute values sort like the doubles, with infinity and NaN last, so the sign of one
+  // difference suffices.
   constexpr auto LARGEST_BITS = std::bit_cast<int64_t>(LARGEST_SCORE);
   constexpr size_t LANES = 16;
   int64_t differences[LANES] = {};

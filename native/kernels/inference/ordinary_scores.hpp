@@ -1,11 +1,11 @@
-// Whether scores need a closer look, in one pass. A kernel, because bindings are compiled for size and this runs whenever
-// a distribution is made.
+// A single pass over scores that finds those in need of a closer look. It is a kernel because bindings are compiled
+// for size, and every new distribution checks its scores.
 #pragma once
 #include <cstddef>
 
 namespace arcwise {
 
-// Whether all scores are numbers up to LARGEST_SCORE in size: none is NaN, infinite or larger.
+// Whether the absolute values of all scores are at most LARGEST_SCORE: false for NaN and infinity.
 bool are_ordinary(const double* scores, size_t count);
 
 }  // namespace arcwise

@@ -163,22 +163,21 @@ class ParseArguments:
             if value not in values:
                 raise InputError(f"{option}: found {value!r}, expected one of {', '.join(values)}")
         if self.text is not None and self.inputs:
-            raise InputError(f"--text: found files too ({self.inputs[0]}), expected one or the other")
+            raise InputError(f"--text: cannot be combined with files ({self.inputs[0]})")
         if self.html is not None and (self.show or self.output != "-"):
             second = "--show" if self.show else "--output"
-            raise InputError(f"--html: found {second} too, expected one or the other")
+            raise InputError(f"--html: cannot be combined with {second}")
         if corpus.to != "conllu" and (self.show or self.html is not None):
             second = "--show" if self.show else "--html"
-            raise InputError(f"--to: found {second} too, expected one or the other")
+            raise InputError(f"--to: cannot be combined with {second}")
         if corpus.corpus or corpus.out is not None:
             pictures = self.show or self.html is not None
             if self.inputs or self.text is not None or pictures or self.output != "-" or self.immediate:
                 raise InputError(
-                    "--in: found files, --text, --show, --html, --output or --immediate too, expected --in "
-                    "and --out alone"
+                    "--in: cannot be combined with files, --text, --show, --html, --output or --immediate"
                 )
             if not corpus.corpus:
-                raise InputError("--out: found no --in, expected a corpus to read")
+                raise InputError("--out: needs --in, the corpus to read")
 
 
 @takes_options

@@ -127,7 +127,7 @@ class TreeInference:
     def _highest(self) -> Floats | None:
         """The best arc weight of each word before constraints: smoothing is relative to it."""
         if self.smoothing == 0:
-            # Without smoothing nobody reads it, and it costs a pass over all arcs.
+            # Unused without smoothing, and it costs a pass over all arcs.
             return None
         scores = self._input
         free = scores if isinstance(scores, Scores) else Scores.of_checked(scores, self.labels or ())

@@ -130,7 +130,7 @@ class Document:
         parses: Parses | None = None,
         text: str | None = None,
     ) -> None:
-        """``text``: what was parsed; None: it is rebuilt from the tokens."""
+        """``text``: the parsed text; None rebuilds it from the tokens."""
         self.treebank = treebank
         self._text = text
         self.parses = parses
