@@ -6,7 +6,7 @@ NATIVE := $(shell find native -name '*.[ch]pp' -o -name '*.c' -o -name '*.cu' -o
 PYTEST_WORKERS ?= 2
 JOBS ?= 2
 .DEFAULT_GOAL := help
-.PHONY: help setup try test test-rest test-all test-long test-torch test-exchange test-ray test-browser test-native lint format bench models experiments docs site clean FORCE
+.PHONY: help setup try test test-rest test-all test-long test-torch test-exchange test-ray test-browser test-native lint format bench models experiments docs site web-module clean FORCE
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -91,6 +91,10 @@ docs: site $(VENV)/.installed-test ## build the documentation site, run every ex
 site: $(VENV)/.installed-test $(VENV)/.installed-docs ## build the documentation site (build/site/html) and check it
 	$(BIN)/python docs/site/build.py
 	ARCWISE_SITE=build/site/html $(BIN)/pytest -q tests/docs/test_site.py
+
+web-module: setup ## build the WebAssembly module and its model for web pages (build/web); skipped where clang cannot be installed
+	-$(BIN)/pip install -q --disable-pip-version-check --no-build-isolation -e '.[web-module]'
+	$(BIN)/python native/web/build.py
 
 clean: ## remove .venv and build/
 	rm -rf $(VENV) build
