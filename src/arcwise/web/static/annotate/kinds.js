@@ -3,7 +3,7 @@
 const CORE = new Set(["nsubj", "obj", "iobj", "dobj", "csubj", "ccomp", "xcomp", "nsubjpass", "csubjpass", "obl:arg"]);
 const FUNCTION = new Set(["det", "case", "aux", "auxpass", "cop", "mark", "cc", "punct", "clf"]);
 
-/** Words whose arc is not projective: some word between is not dominated by the head. `heads`: index → index of the head, −1 root, null none. */
+/** Words whose arc is non-projective: the head does not dominate every word in between. `heads`: index → index of the head, −1 root, null none. */
 export function crossing(heads) {
   const words = new Set();
   const below = (word, head) => {

@@ -10,7 +10,7 @@ const known = (value) => value !== undefined && value !== null && value !== "_" 
 /** A label, or "" where there is none. */
 const named = (label) => (known(label) ? label : "");
 
-/** What the page calls the states of an arc. */
+/** The displayed names of the states of an arc. */
 export const STATE_NAMES = { decided: "annotated", proposed: "suggested", open: "unannotated", preview: "preview" };
 
 /**
