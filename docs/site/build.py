@@ -68,11 +68,16 @@ def stage(source: Path) -> None:
     write_api(source / "api")
 
 
+def drawing_files() -> list[Path]:
+    """The files of the annotation page that draw trees in the demo page, too."""
+    return [DRAWING / name for name in ("dom.js", "kinds.js", "layout.js", "tree.css", "tree.js")]
+
+
 def add_parser(folder: Path) -> None:
     """Copy what the demo page runs: the module and its model, if they were built, and the drawing of trees."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ("dom.js", "kinds.js", "layout.js", "tree.css", "tree.js"):
-        shutil.copy2(DRAWING / name, folder / name)
+    for path in drawing_files():
+        shutil.copy2(path, folder / path.name)
     names = ("arcwise.js", "arcwise.wasm", "en-web.arcwise.gz")
     if not all((PARSER / name).exists() for name in names):
         print("demo page: without its parser, which `make web-module` builds")
