@@ -35,7 +35,9 @@ FIRST = "I saw the man with a telescope."
 PARSE = """([texts]) => {
   const start = performance.now();
   let words = 0;
-  for (const text of texts) for (const sentence of parser.parse(text).sentences) words += sentence.words.length;
+  for (const text of texts) {
+    for (const sentence of parser.parse(text).sentences) words += sentence.words.length;
+  }
   return [words, performance.now() - start];
 }"""
 TIMED_LOAD = f"""async ([address, model, text]) => {{
@@ -119,7 +121,9 @@ def measure(folder: Path, rounds: int) -> str:
     """The section of RESULTS.md."""
     from playwright.sync_api import sync_playwright
 
-    paragraphs = [text for text in plain_text(read_whole("English-EWT", "dev")).text.split("\n") if text.strip()]
+    paragraphs = [
+        text for text in plain_text(read_whole("English-EWT", "dev")).text.split("\n") if text.strip()
+    ]
     whole = "\n".join(paragraphs)[:60_000]
     with tempfile.TemporaryDirectory() as site, sync_playwright() as playwright:
         for name in ("arcwise.js", "arcwise.wasm", MODEL):
@@ -136,7 +140,12 @@ def measure(folder: Path, rounds: int) -> str:
     size = sizes(folder)
     rows = [
         ["page, module and model, packed", f"{sum(size.values()):.2f} MB", "", "≤ 8 MB"],
-        ["load: fetch, unpack, compile, read the model", f"{load.clock:.0f} ms", f"{load.processor:.0f} ms", ""],
+        [
+            "load: fetch, unpack, compile, read the model",
+            f"{load.clock:.0f} ms",
+            f"{load.processor:.0f} ms",
+            "",
+        ],
         ["first parse after load", f"{first:.0f} ms", "", "≤ 1,000 ms"],
     ]
     for name, (words, cost) in (("paragraph by paragraph", by_paragraph), ("one long text", at_once)):
@@ -150,15 +159,17 @@ def measure(folder: Path, rounds: int) -> str:
         )
     parts = ", ".join(f"{name} {megabytes:.2f} MB" for name, megabytes in size.items())
     return (
-        f"The WebAssembly module in one tab of Chromium {version}, with the model `en-web` of `recipes/web_model.py`; "
-        f"the best of {rounds} rounds.\n\n"
+        f"The WebAssembly module in one tab of Chromium {version}, with the model `en-web` "
+        f"(`recipes/web_model.py`); the best of {rounds} rounds.\n\n"
         + table(["", "on the clock", "processor", "target"], rows)
         + f"\n\nPacked by gzip: {parts}."
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--write", action="store_true", help="write the section of RESULTS.md")
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()

@@ -74,7 +74,7 @@ def drawing_files() -> list[Path]:
 
 
 def add_parser(folder: Path) -> None:
-    """Copy what the demo page runs: the module and its model, if they were built, and the drawing of trees."""
+    """Copy what the demo page runs: module and model, if they were built, and the drawing of trees."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in drawing_files():
         shutil.copy2(path, folder / path.name)
@@ -101,7 +101,10 @@ def linked_file(page: Path, target: str) -> Path | None:
 
 def contents() -> str:
     """The tables of contents: the sections of docs/README.md with their links, in its order."""
-    parts = ["\n```{toctree}\n:hidden:\n\nAll documentation <docs/README>\ndocs/install\nTry it in the browser <docs/site/demo>\n```\n"]
+    parts = [
+        "\n```{toctree}\n:hidden:\n\nAll documentation <docs/README>\ndocs/install\n"
+        "Try it in the browser <docs/site/demo>\n```\n"
+    ]
     for section in re.split(r"(?m)^## ", (ROOT / "docs" / "README.md").read_text("utf-8"))[2:]:
         title, _, text = section.partition("\n")
         links = dict.fromkeys(linked_page(target) for target in LINK.findall(text) if target.endswith(".md"))

@@ -1,4 +1,5 @@
-// From raw text to trees with confidences: tokenizer, tagger and parser of one model file, as `arcwise.load(name)(text)` chains them.
+// From raw text to trees with confidences: tokenizer, tagger and parser of one model file, as in
+// arcwise.pipeline.
 #pragma once
 #include <string>
 #include <string_view>

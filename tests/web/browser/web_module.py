@@ -1,4 +1,4 @@
-"""The WebAssembly module in Chromium: its files, behind a server of this machine, and a tab that has loaded them."""
+"""Build the WebAssembly module, and serve it to Chromium."""
 
 from __future__ import annotations
 
