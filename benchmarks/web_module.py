@@ -157,12 +157,13 @@ def measure(folder: Path, rounds: int) -> str:
                 "≥ 3,000",
             ]
         )
+    busy = f"Other programs ran: a load of {os.getloadavg()[1]:.0f} on {os.cpu_count()} cores."
     parts = ", ".join(f"{name} {megabytes:.2f} MB" for name, megabytes in size.items())
     return (
         f"The WebAssembly module in one tab of Chromium {version}, with the model `en-web` "
         f"(`recipes/web_model.py`); the best of {rounds} rounds.\n\n"
         + table(["", "on the clock", "processor", "target"], rows)
-        + f"\n\nPacked by gzip: {parts}."
+        + f"\nPacked by gzip: {parts}. {busy}"
     )
 
 

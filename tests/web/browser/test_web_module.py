@@ -256,7 +256,7 @@ def demo(browser: Any, module_folder: Path, tmp_path: Path) -> Iterator[Any]:
 def test_the_demo_draws_what_is_typed_without_a_server(demo: Any) -> None:
     demo.context.set_offline(True)
     demo.fill("#demo-text", "We don't sing. Birds do!")
-    demo.wait_for_function("document.querySelectorAll('figure').length === 2")
+    demo.wait_for_function("() => document.querySelectorAll('figure').length === 2")
     first = demo.locator("figure").first
     assert first.locator("svg .word .form").all_text_contents() == ["We", "do", "n't", "sing", "."]
     assert first.locator("svg .token-form").all_text_contents() == ["don't"]
@@ -268,10 +268,10 @@ def test_the_demo_draws_what_is_typed_without_a_server(demo: Any) -> None:
     assert [row[1] for row in rows] == ["We", "do", "n't", "sing", "."]
     assert all(re.fullmatch(r"\d+\.\d %|100 %", row[4]) for row in rows)
     demo.click(".demo-examples button:nth-child(2)")
-    demo.wait_for_function("document.querySelector('figcaption').textContent.includes('Prague')")
+    demo.wait_for_function("() => document.querySelector('figcaption').textContent.includes('Prague')")
     assert "words parsed in" in demo.inner_text(".demo-status")
     demo.fill("#demo-text", " ")
-    demo.wait_for_function("!document.querySelector('figure')")
+    demo.wait_for_function("() => !document.querySelector('figure')")
     demo.context.set_offline(False)
     assert all(url.startswith(demo.address) for url in demo.requests)
 
