@@ -195,11 +195,11 @@ def test_batches_mix_random_sentences_with_those_of_high_entropy(monkeypatch, ch
 def test_a_race_goes_on_to_the_share_that_a_curve_needs():
     treebank = toy_treebank()[:40]
     parts = {"train": treebank, "dev": treebank}
-    strategy = Strategy(batch=5, config=SMALL)
-    first = annotation.race("toy", parts, "dev", 5, strategy=strategy)
+    strategy = Strategy(batch=5, config=SMALL, sure=1.1)  # answers every word
+    first = annotation.race("toy", parts, "dev", 30, strategy=strategy)
     assert first.reached
     assert first.along == first.points[-1]  # stops there
-    longer = annotation.race("toy", parts, "dev", 5, strategy=strategy, until=first.share + 0.1)
+    longer = annotation.race("toy", parts, "dev", 30, strategy=strategy, until=first.share + 0.01)
     assert longer.points[: len(first.points)] == first.points
     assert longer.along == first.along
     assert longer.points[-1].answered > first.along.answered
