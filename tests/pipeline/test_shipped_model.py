@@ -42,6 +42,13 @@ def test_english() -> None:
     assert doc[1].tree.heads[1:].tolist() == [2, 0, 4, 2, 6, 2, 2]
 
 
+@pytest.mark.parametrize("name", ["en", "en-fast"])
+def test_sing_does_not_get_the_lemma_script_of_using(name: str) -> None:
+    """Its lemma was *se*."""
+    doc = arcwise.load(name)("Birds sing. She sings. He wants to sing.")
+    assert [word.lemma for word in doc.words if word.form.startswith("sing")] == ["sing"] * 3
+
+
 FORMS = ["The", "round", "table", "sounds", "well", "down", "by", "the", "old", "mill", "."]
 WORDS = "".join("\t".join([str(m), form, *"_" * 8]) + "\n" for m, form in enumerate(FORMS, 1)) + "\n"
 

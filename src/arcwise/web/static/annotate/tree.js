@@ -1,5 +1,5 @@
 // Draws a picture (picture.js) as SVG in the style of `arcwise show --html`: words in a line, arcs above, tags below.
-// In the vertical layout each word has a line of its own, with its tags to the right of it and arcs to the right of these.
+// In the vertical layout each word has its own line, with its tags to the right and the arcs to the right of those.
 
 import { svg, percent } from "./dom.js";
 import { ACROSS, CORNER, DOWN, LEVEL, MARGIN, NARROWER, SMALL_SIZE, WORD_SIZE, labelPlaces, layout, textWidth } from "./layout.js";
@@ -7,7 +7,7 @@ import { ACROSS, CORNER, DOWN, LEVEL, MARGIN, NARROWER, SMALL_SIZE, WORD_SIZE, l
 const ROW = SMALL_SIZE + 5;
 const LINE = 22; // height of a word in the vertical layout
 
-/** The probability shown beside a label, if it is below 95 %. */
+/** The probability shown next to a label, if it is below 95 %. */
 function probabilityText(arc) {
   const p = arc.labelProbability ?? arc.probability;
   return p === null || p === undefined || p >= 0.95 ? "" : percent(p).replace(" %", "%").replace("< ", "<");
@@ -68,7 +68,7 @@ function tipPath(paper, along, up, side = 1) {
 /** Opacity and line width of a suggestion by its probability; null: as in the style sheet. */
 function paleness(arc) {
   if (arc.state !== "proposed") return [null, null];
-  const p = Math.round(50 * (arc.probability ?? 1)) / 50; // steps too small to see, so that fewer arcs are redrawn
+  const p = Math.round(50 * (arc.probability ?? 1)) / 50; // invisibly small steps, so that fewer arcs are redrawn
   return [(0.4 + 0.6 * p).toFixed(2), (0.9 + 1.2 * p).toFixed(2)];
 }
 
@@ -93,7 +93,7 @@ function arcGroup(paper, arc, path, tip, labelAt, onPaper) {
   return group;
 }
 
-/** Where the rows below the words stand: {lines: of each row, total, and for the vertical layout the middle of each column}. */
+/** The positions of the rows below the words: {lines: of each row, total, and for the vertical layout the middle of each column}. */
 function tableOf(items, vertical, between) {
   const count = items[0]?.cells.length ?? 0, indices = Array.from({ length: count }, (_, k) => k);
   const lines = indices.map((k) => (vertical ? 1 : Math.max(1, ...items.map((item) => item.cells[k].lines.length))));
@@ -193,7 +193,7 @@ function depthOf(graph, place, step) {
 }
 
 /**
- * The parts to draw: {key, layer, sign, make}. A part whose sign is unchanged is not drawn again. `vertical`: words run downwards;
+ * The parts to draw: {key, layer, sign, make}. A part whose `sign` is unchanged is not redrawn. `vertical`: words run downwards;
  * `before`: the previous layout of the same words; `distances`: between words and arcs; `room`: the width of the window. Also returns the positions of the words.
  */
 function plan(picture, vertical, before, distances, room) {
@@ -254,7 +254,7 @@ const LAYERS = {
   words: { role: "listbox", "aria-label": "Words" }, arcs: { role: "group", "aria-label": "Arcs" }, tokens: { role: "group", "aria-label": "Multiword tokens" }, deps: { role: "group", "aria-label": "Enhanced graph" },
 };
 
-/** Make these the children of an element, in this order, without touching those already in place. */
+/** Make these the children of an element, in this order, leaving those already in place untouched. */
 function arrange(parent, children) {
   const stay = new Set(children);
   for (const child of [...parent.children]) if (!stay.has(child)) child.remove();
@@ -265,7 +265,7 @@ function arrange(parent, children) {
   }
 }
 
-/** A drawn tree. `draw` replaces only the parts that changed, so that keys stay fast in long sentences. */
+/** A drawn tree. `draw` replaces only the changed parts, so that the editor stays responsive in long sentences. */
 export class Drawing {
   constructor() {
     this.root = svg("svg", { role: "group", "aria-label": "Tree" });
