@@ -11,10 +11,9 @@ the rankings of the combiner, ``--signals`` also those of each signal, and tests
 (paired bootstrap over sentences), ``--planted PAIR`` plants errors in the later releases of these pairs, and
 ``--write`` writes the tables to RESULTS.md, each kind of them to a section of its own.
 
-``--answers N`` simulates a review whose answers the later release gives,
-``--own-history`` compares with a combiner that knows other documents of the same treebank, ``--timing``
-measures ``arcwise mine`` on the whole treebank, and ``--ship FILE`` trains the combiner that comes with
-arcwise on the freely licensed histories.
+``--answers N`` simulates a review whose answers the later release gives, ``--own-history`` compares with a
+combiner that knows other documents of the same treebank, ``--timing`` measures ``arcwise mine`` on the whole
+treebank, and ``--ship FILE`` trains the combiner that comes with arcwise on the freely licensed histories.
 """
 
 from __future__ import annotations
@@ -428,14 +427,13 @@ def main() -> None:
         Path(arguments.revisions), Path(arguments.treebanks), arguments.evidence, "", arguments.threads
     )
     pairs = MinedPairs(arguments, folders)
-    if arguments.ship:
-        ship(arguments, pairs)
-        return
     for name, subtitle, parts in _sections(arguments, folders, pairs):
         body = "\n\n".join(parts)
         print(body, flush=True)
         if arguments.write:
             write_section(name, f"Annotation errors{subtitle}", body, module="mining")
+    if arguments.ship:
+        ship(arguments, pairs)
 
 
 def _sections(
