@@ -427,13 +427,13 @@ def main() -> None:
         Path(arguments.revisions), Path(arguments.treebanks), arguments.evidence, "", arguments.threads
     )
     pairs = MinedPairs(arguments, folders)
+    if arguments.ship:
+        ship(arguments, pairs)
     for name, subtitle, parts in _sections(arguments, folders, pairs):
         body = "\n\n".join(parts)
         print(body, flush=True)
         if arguments.write:
             write_section(name, f"Annotation errors{subtitle}", body, module="mining")
-    if arguments.ship:
-        ship(arguments, pairs)
 
 
 def _sections(
