@@ -188,10 +188,11 @@ def findings(results: Results) -> str:
             lines.append(f"{PARSERS[parser]}: {'; '.join(parts)}.")
     proven = [run["proofs"] for *_, (run, *_) in each_parser(results) if "proofs" in run]
     if proven:
+        least = min(p["optimal"] for p in proven)
         lines.append(
             f"Multipliers alone prove {percent(min(p['before branching'] for p in proven))} to "
             f"{percent(max(p['before branching'] for p in proven))} % of the best trees within 200 rounds "
-            f"(Koo et al. 2010: 98 %); with branching, at least {percent(min(p['optimal'] for p in proven))} %."
+            f"(Koo et al. 2010: 98 %); with branching, {'all' if least == 1 else f'at least {percent(least)} %'}."
         )
     changes = [run["legal"] for *_, (run, *_) in each_parser(results)]
     changed = [legal["LAS"][1] - legal["LAS"][0] for legal in changes]
@@ -226,7 +227,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     page.table([*header, "long arcs", "p"], accuracy_rows(results))
     if missing:
         page.text(
-            "Not computed yet (`python -m experiments.second_order`, and `--neural` on a machine with a GPU): "
+            "Not computed yet (`python -m experiments.second_order`; `--neural` on a machine with a GPU): "
             f"{absent(results, {**linear.computations, **neural.computations})}."
         )
     page.heading("Development data, time and speed")
