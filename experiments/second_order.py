@@ -189,10 +189,11 @@ def findings(results: Results) -> str:
     proven = [run["proofs"] for *_, (run, *_) in each_parser(results) if "proofs" in run]
     if proven:
         least = min(p["optimal"] for p in proven)
+        finally_proven = "all" if least == 1 else f"at least {percent(least)} %"
         lines.append(
             f"Multipliers alone prove {percent(min(p['before branching'] for p in proven))} to "
             f"{percent(max(p['before branching'] for p in proven))} % of the best trees within 200 rounds "
-            f"(Koo et al. 2010: 98 %); with branching, {'all' if least == 1 else f'at least {percent(least)} %'}."
+            f"(Koo et al. 2010: 98 %); with branching, {finally_proven}."
         )
     changes = [run["legal"] for *_, (run, *_) in each_parser(results)]
     changed = [legal["LAS"][1] - legal["LAS"][0] for legal in changes]
