@@ -107,7 +107,8 @@ def accuracy_rows(results: Results) -> list[list[object]]:
     rows: list[list[object]] = []
     for treebank, parser, runs in each_parser(results):
         scores = [percent(mean(run["test"][score] for run in runs)) for score in SCORES]
-        p = "" if parser[1] == 1 else p_value(significance(results, treebank, parser))
+        compared = parser[1] == 2 and bool(seeds_of(results, treebank, first_order(parser)))
+        p = p_value(significance(results, treebank, parser)) if compared else ""
         rows.append([treebank, PARSERS[parser], len(runs), *scores, p])
     return rows
 
