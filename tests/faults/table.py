@@ -273,7 +273,8 @@ FACTOR_FAULTS = [
     Fault("a neural pair of siblings without its weights", NETWORK_BATCH, "weights[k] * head[k] * outer[k]", "head[k] * outer[k]", NEURAL_SIBLINGS + "test_scores_with_siblings_are_log_probabilities_among_all_projective_trees[True]"),
     Fault("the other side's first sibling", NETWORK_BATCH, "of_word[h]", "of_word[m]", NEURAL_SIBLINGS + "test_scores_with_siblings_are_log_probabilities_among_all_projective_trees[True]"),
     Fault("several roots with siblings", SENTENCE_SCORER, "eisner_siblings_log_marginals_rows(single_root, marginals_.data(), workspace_)", "eisner_siblings_log_marginals_rows(false, marginals_.data(), workspace_)", NEURAL_SIBLINGS + "test_scores_with_siblings_are_log_probabilities_among_all_projective_trees[True]"),
-    Fault("required heads left out of sums with siblings", SENTENCE_SCORER, "if (is_allowed(h, m)) rows.arcs[rows.cell(h, m)] = arcs_[h * stride + m];", "if (h != m) rows.arcs[rows.cell(h, m)] = arcs_[h * stride + m];", NEURAL_SIBLINGS + "test_required_heads_are_part_of_the_trees_that_siblings_are_summed_over"),
+    Fault("sums with siblings given what is required", SENTENCE_SCORER, "if (h != m) rows.arcs[rows.cell(h, m)] = arcs_[h * stride + m];", "if (is_allowed(h, m)) rows.arcs[rows.cell(h, m)] = arcs_[h * stride + m];", NEURAL_SIBLINGS + "test_required_heads_change_no_score_with_siblings"),
+    Fault("the temperature of heads ignored", SENTENCE_SCORER, "static_cast<float>(marginals_[rows.cell(h, m)]) / network_->head_temperature()", "static_cast<float>(marginals_[rows.cell(h, m)])", NEURAL_SIBLINGS + "test_a_sentence_of_more_than_400_words_keeps_its_scores_of_arcs"),
     Fault("a certificate without a proof", LEGAL, "open = node.bound;", "", "tests/factors/test_legal_trees.py::test_a_search_that_stops_early_tells_the_gap"),
 ]  # fmt: skip
 
