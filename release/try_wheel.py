@@ -1,8 +1,8 @@
 """A wheel's first hour: the commands of README and the tutorials, word for word, in an empty environment.
 
 ``make test-wheels`` runs it for every Python it finds and the wheels of ``dist/``, ``make test-wheel`` for
-the Python of this clone and a wheel made of its compiled kernels. There is no compiler on the PATH, the folder
-is empty but for the files that the pages speak of, and the package comes from the wheel alone.
+the Python of this clone and a wheel made of its compiled kernels. There is no compiler on the PATH, the
+folder is empty but for the files that the pages speak of, and the package comes from the wheel alone.
 
 Pages are tried in two environments: the plain install, and the one with the extras that a page asks for.
 """
