@@ -166,13 +166,17 @@ def extension_suffix(version: str, platform: Platform) -> str:
 
 
 def type_stub(output: Path) -> Path | None:
-    """The native module's type stub, from a wheel for this machine: a foreign module cannot be imported."""
+    """The native module's type stub, from a wheel for this machine or from the clone.
+
+    A module for another machine cannot be imported to write it.
+    """
+    file = WORK / "native.pyi"
     for wheel in sorted(output.glob(f"*manylinux*{os.uname().machine}.whl")):
         with zipfile.ZipFile(wheel) as archive:
-            file = WORK / "native.pyi"
             file.write_bytes(archive.read("arcwise/native.pyi"))
             return file
-    return None
+    compiled = ROOT / "src" / "arcwise" / "native.pyi"
+    return Path(shutil.copy(compiled, file)) if compiled.exists() else None
 
 
 def commit_date() -> str:
