@@ -148,6 +148,7 @@ def build(python: str, version: str, platform: Platform, output: Path, kernels: 
         "cmake.toolchain-file": str(toolchain(python, platform)),
         "cmake.define.ARCWISE_STUB": str(type_stub(output) or ""),
         "cmake.define.ARCWISE_KERNELS": str(kernels or ""),
+        "cmake.define.ARCWISE_CPU_MODEL": "ON",
     }
     command = [python, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps"]
     command += ["--no-build-isolation", "--wheel-dir", str(raw), str(ROOT)]

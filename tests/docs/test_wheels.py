@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -79,3 +81,27 @@ def test_commands_of_the_pages_are_seen(release: dict[str, ModuleType]) -> None:
 def test_every_tutorial_is_tried(release: dict[str, ModuleType]) -> None:
     names = {page.stem for page in release["try_wheel"].TUTORIALS.glob("*.md")}
     assert set(release["try_wheel"].NEEDS) < names
+
+
+ASKED = ("avx2", "fma", "bmi", "bmi2", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni")
+
+
+@pytest.mark.skipif(not shutil.which("cc") or os.uname().machine != "x86_64", reason="needs cc on x86-64")
+def test_our_processor_model_agrees_with_that_of_the_compiler(tmp_path: Path) -> None:
+    """native/cpu_model.c, which the wheels have, says the same as the compiler's runtime library."""
+    asked = ", ".join(f'!!__builtin_cpu_supports("{name}")' for name in ASKED)
+    program = tmp_path / "asks.c"
+    program.write_text(
+        "#include <stdio.h>\nint main(void) {\n"
+        f"  const int answers[] = {{{asked}}};\n"
+        f'  for (int i = 0; i < {len(ASKED)}; ++i) printf("%d\\n", answers[i]);\n  return 0;\n}}\n'
+    )
+    answers = []
+    for sources in ([program], [program, ROOT / "native" / "cpu_model.c"]):
+        built = tmp_path / f"asks{len(sources)}"
+        subprocess.run(
+            ["cc", "-Wall", "-Wextra", "-Werror", *map(str, sources), "-o", str(built)], check=True
+        )
+        answers.append(subprocess.check_output([str(built)], text=True).split())
+    assert answers[0] == answers[1]
+    assert len(answers[0]) == len(ASKED)
