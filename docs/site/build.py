@@ -28,7 +28,7 @@ PARSER = ROOT / "build" / "web"
 """Where ``make web-module`` puts the WebAssembly module of the demo page."""
 DRAWING = ROOT / "src" / "arcwise" / "web" / "static" / "annotate"
 PLACES = ("docs/**/*.md", "benchmarks/*.md", "experiments/results/*.md", "src/arcwise/shipped_models/*.md")
-TOP = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")
+TOP = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 
 
