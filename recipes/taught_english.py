@@ -179,14 +179,23 @@ class Labels:
 
 
 def learn(
-    work: Path, name: str, *, copies: int, text_weight: float, minutes: float | None, options: dict[str, Any]
-) -> None:
+    work: Path,
+    name: str,
+    *,
+    copies: int,
+    text_weight: float,
+    minutes: float | None,
+    options: dict[str, Any],
+    recipe: Path = RECIPE,
+    checkpoint: Path | None = None,
+) -> bool:
     """Train a student on ``copies`` copies of the treebank and on the labelled text.
 
-    ``minutes``: as many epochs as fit into this time; by default ``options`` say how many.
+    ``minutes``: as many epochs as fit into this time; by default ``options`` say how many. ``checkpoint``:
+    file that an interrupted training continues from. Returns whether the training was finished.
     """
     started = time.monotonic()
-    values = {**NEURAL, "learns": COLUMNS, **read_toml(RECIPE)["parser"], **options}
+    values = {**NEURAL, "learns": COLUMNS, **read_toml(recipe)["parser"], **options}
     train, config = _copies(_read(work, "train"), copies), DistillationConfig(1.0, text_weight)
     labels = Labels.read(work, train, config)
     if minutes is not None:
@@ -194,10 +203,15 @@ def learn(
         print(f"{name}: {values['epochs']} epochs", flush=True)
         signal.signal(signal.SIGALRM, signal.default_int_handler)  # as Ctrl-C: the best weights are kept
         signal.alarm(max(1, int(60 * minutes - _RESERVE / 2 - (time.monotonic() - started))))
-    parser = _train(work, from_dict(NeuralConfig, values), labels, Progress(), copies=copies)
+    parser = _train(
+        work, from_dict(NeuralConfig, values), labels, Progress(), copies=copies, checkpoint=checkpoint
+    )
     signal.alarm(0)
     parser.save(work / f"student-{name}.arcwise", precision="int8")
+    if parser.info.get("interrupted") and checkpoint is not None:
+        return False
     report(f"student {name}", NeuralParser(parser.model.quantised()), work)
+    return not parser.info.get("interrupted")
 
 
 def _epochs_within(
@@ -248,6 +262,7 @@ def _train(
     *,
     copies: int = 1,
     dev: bool = True,
+    checkpoint: Path | None = None,
 ) -> NeuralParser:
     tagged_dev = _read(work, "dev-tagged") if dev else None
     seen = PredictedTags(_copies(_read(work, "train-tagged"), copies), tagged_dev)
@@ -259,6 +274,7 @@ def _train(
         predicted_tags=seen,
         distillation=teaching,
         progress=progress,
+        checkpoint=checkpoint,
     )
 
 

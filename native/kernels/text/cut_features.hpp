@@ -1,6 +1,7 @@
 // The features by which the tokenizer decides whether a word ends (tokenizer.hpp).
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -87,6 +88,7 @@ class CutFeatures {
     characters(emit);
     words(history, emit);
     sentence(history, emit);
+    if (model_.wide_context && gap_ == 1) context(history, emit);
   }
 
  private:
@@ -196,6 +198,60 @@ class CutFeatures {
     feature(emit, hash_pair(next, after_shape));
     feature(emit, hash_pair(hash_pair(model_.knows(next), model_.knows(word_)), ending));
     feature(emit, hash_pair(hash_pair(history.open_brackets > 0, history.open_quote), ending));
+  }
+
+  // One past the word that starts at `start`, of which no more than LONGEST_WORD characters are read.
+  size_t end_of_word(size_t start) const {
+    size_t end = start;
+    while (end < text_.size() && !text_.is_space(end) && end - start < LONGEST_WORD) ++end;
+    return end;
+  }
+  // The last three characters of the word that ends before `end`.
+  uint64_t ending(size_t end) const {
+    uint64_t h = 0;
+    for (size_t at = end; at > 0 && end - at < 3 && !text_.is_space(at - 1); --at)
+      h = hash_pair(h, text_.lower[at - 1]);
+    return h;
+  }
+
+  // Wide context, for texts whose sentences do not end in punctuation: four words to come, the word before,
+  // and the endings of all of them, which stand for their parts of speech. Nothing is read behind a blank line.
+  template <typename Emit>
+  void context(const CutHistory& history, Emit& emit) {
+    constexpr size_t OWN = 1, COUNT = OWN + WIDE_WORDS + 1;  // the word before, this one, those to come
+    std::array<uint64_t, COUNT> word{}, end{};
+    const size_t before = history.word_start > 0 && text_.is_space(history.word_start - 1)
+                              ? history.word_start - 1
+                              : history.word_start;
+    word[0] = history.last_word;
+    end[0] = history.words > 0 ? ending(before) : 0;
+    word[OWN] = word_;
+    end[OWN] = ending(at_ + 1);
+    for (size_t i = OWN + 1, start = next_; i < COUNT && start < text_.size(); ++i) {
+      if (text_.lower[start - 1] == '\n') break;
+      const size_t stop = end_of_word(start);
+      WordSoFar read;
+      read.add(text_, start, stop);
+      word[i] = read.hash();
+      end[i] = ending(stop);
+      start = stop < text_.size() && text_.is_space(stop) ? stop + 1 : stop;
+    }
+    auto joined = [](uint64_t a, uint64_t b, uint64_t c) { return hash_pair(hash_pair(a, b), c); };
+    for (size_t i = 0; i < COUNT; ++i) feature(emit, end[i]);
+    for (size_t i = OWN + 2; i < COUNT; ++i) feature(emit, word[i]);
+    for (size_t i = 0; i + 1 < COUNT; ++i) {
+      feature(emit, hash_pair(end[i], end[i + 1]));
+      feature(emit, hash_pair(end[i], word[i + 1]));
+      feature(emit, hash_pair(word[i], end[i + 1]));
+    }
+    for (size_t i = OWN + 1; i + 1 < COUNT; ++i) feature(emit, hash_pair(word[i], word[i + 1]));
+    for (size_t i = 0; i + 2 < COUNT; ++i) feature(emit, joined(end[i], end[i + 1], end[i + 2]));
+    feature(emit, joined(word[OWN + 1], end[OWN + 2], end[OWN + 3]));
+    feature(emit, joined(end[OWN], word[OWN + 1], end[OWN + 2]));
+    feature(emit, hash_pair(joined(end[OWN], end[OWN + 1], end[OWN + 2]), end[OWN + 3]));
+    const uint64_t length = length_bucket(history.words);
+    feature(emit, hash_pair(length, word[OWN + 1]));
+    feature(emit, hash_pair(length, end[OWN + 1]));
   }
 
   const TokenizerModel& model_;

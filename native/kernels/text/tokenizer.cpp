@@ -269,8 +269,9 @@ SoftmaxItems tokenizer_items(TokenizerModel model, const SqueezedText& text,
 }
 
 TokenizerModel tokenizer_train(const SqueezedText& text, const std::vector<TextToken>& tokens,
-                               const TrainingOptions& options) {
+                               const TrainingOptions& options, bool wide_context) {
   TokenizerModel model = tokenizer_tables(text, tokens);
+  model.wide_context = wide_context;
   SoftmaxItems items = tokenizer_items(model, text, tokens);
   model.cuts = softmax_train(tokenizer_task(), items, options);
   return model;
