@@ -11,7 +11,8 @@
 Each step writes files of its own in the folder WORK, so that steps can run at the same time:
 teachers beside each other, parts of the text, students. ``prepare`` needs ARCWISE_TREEBANKS; teachers and
 students need torch, best on a GPU. ``recipes/train.py English-EWT --parser WORK/student-NAME.arcwise`` makes
-the pipeline. docs/how-to/teach-a-parser.md describes what was done for ``en``.
+the pipeline. docs/how-to/teach-a-parser.md describes what was done for ``en``; recipes/gpu_session.py runs
+all steps, and the networks of other languages, in one session.
 """
 
 from __future__ import annotations
