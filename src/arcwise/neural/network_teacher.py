@@ -22,6 +22,7 @@ from arcwise.neural.inference import best_trees, load_network
 from arcwise.neural.model import NeuralModel
 from arcwise.neural.network import Hidden, Network
 from arcwise.neural.parser import NeuralParser
+from arcwise.neural.second_order import arc_scores
 from arcwise.neural.tags import TagAlphabets
 from arcwise.parsing.ensemble import MarginalEnsemble
 from arcwise.parsing.parser import Capabilities, SentenceConstraints
@@ -166,7 +167,13 @@ class NetworkTeacher:
         for model, network, rows in inputs:
             hidden = network.hidden(rows, batch)
             crf = TreeCRF(
-                network.arcs(hidden) / model.temperatures.heads,
+                arc_scores(
+                    network,
+                    hidden,
+                    batch,
+                    single_root=trees.single_root,
+                    temperature=model.temperatures.heads,
+                ),
                 batch.lengths,
                 projective=trees.projective,
                 single_root=trees.single_root,
