@@ -44,10 +44,12 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from compact_files import compact_checkpoint, expand_checkpoint, restore_encoder, shrink_encoder
 
 ROOT = Path(__file__).parents[1]
 PIECE, MOST_BYTES = 15 << 20, 60 << 20
@@ -340,93 +342,22 @@ def collect(session: Session, returned: Path) -> list[str]:
     target = session.folder / "returned"
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         archive.extractall(target, filter="data")
-    parsers = sorted((target / "parsers").glob("*.arcwise"))
-    return [f"python recipes/train.py {path.stem} --parser {path}" for path in parsers]
+    return [command for path in sorted((target / "parsers").glob("*.arcwise")) for command in _commands(path)]
 
 
-def compact_checkpoint(path: Path) -> bytes:
-    """A checkpoint with averaged weights in half precision, without the moments of the optimiser."""
-    from safetensors.numpy import save
+def _commands(parser: Path) -> list[str]:
+    """The commands that make the model of a parser; an interrupted one first selects its decoder."""
+    from arcwise.neural import NeuralParser
 
-    from arcwise.learning.model_file import read_model
-
-    packed = read_model(path)
-    arrays = dict(packed.arrays)
-    status = packed.header["told"][-1]
-    last = f"best.{packed.header['member']}"
-    kept = {"state.step", "state.random.cpu", "state.random.cuda", "state.average", *_bests(arrays)}
-    if status["epoch"] == status["done"]:
-        kept.discard(last)  # the same as the average
-    halved = {
-        name: values.astype("float16") if values.dtype.kind == "f" else values
-        for name, values in arrays.items()
-        if name in kept
-    }
-    return save(halved, {"header": json.dumps(packed.header)})
-
-
-def expand_checkpoint(source: Path, target: Path) -> None:
-    """Restore a compact checkpoint: training goes on from the averaged weights, with fresh moments."""
-    import numpy as np
-    from safetensors import safe_open
-
-    from arcwise.learning.model_file import Packed, write_model
-    from arcwise.neural.checkpoint import KIND, VERSION
-
-    with safe_open(source, "numpy") as file:
-        header = json.loads(file.metadata()["header"])
-        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    arrays = {
-        name: values.astype("float32") if values.dtype.kind == "f" else values
-        for name, values in arrays.items()
-    }
-    average = arrays["state.average"]
-    arrays |= {"state.weights": average, "state.first_moment": np.zeros_like(average)}
-    arrays |= {"state.second_moment": np.zeros_like(average)}
-    arrays.setdefault(f"best.{header['member']}", average)
-    write_model(target, Packed(KIND, VERSION, header, arrays))
-
-
-def _bests(arrays: Iterable[str]) -> list[str]:
-    return [name for name in arrays if name.startswith("best.")]
-
-
-def shrink_encoder(source: Path, target: Path) -> None:
-    """Copy the folder of a transformer with 8-bit word embeddings and half-precision weights."""
-    import numpy as np
-    from safetensors.numpy import load_file, save_file
-
-    target.mkdir(parents=True)
-    arrays = {}
-    for name, values in load_file(source / "model.safetensors").items():
-        if values.dtype.kind != "f":
-            arrays[name] = values
-        elif name.endswith("word_embeddings.weight"):
-            scale = np.maximum(np.abs(values).max(1, keepdims=True) / 127, 1e-12).astype("float32")
-            arrays |= {name: np.rint(values / scale).astype("int8"), f"{name}.scale": scale}
-        else:
-            arrays[name] = values.astype("float16")
-    save_file(arrays, target / "model.safetensors")
-    for name in ("config.json", "tokenizer.json"):
-        shutil.copyfile(source / name, target / name)
-
-
-def restore_encoder(source: Path, target: Path) -> None:
-    """Write a shrunk transformer as one in single precision."""
-    from safetensors.numpy import load_file, save_file
-
-    target.mkdir(parents=True)
-    arrays = load_file(source / "model.safetensors")
-    restored = {
-        name: values.astype("float32") * arrays.get(f"{name}.scale", 1)
-        if values.dtype.kind == "f" or f"{name}.scale" in arrays
-        else values
-        for name, values in arrays.items()
-        if not name.endswith(".scale")
-    }
-    save_file(restored, target / "model.safetensors", {"format": "pt"})
-    for name in ("config.json", "tokenizer.json"):
-        shutil.copyfile(source / name, target / name)
+    train = f"python recipes/train.py {parser.stem} --parser"
+    if not NeuralParser.load(parser).info.get("interrupted"):
+        return [f"{train} {parser}"]
+    if not parser.stem.startswith("English"):
+        return [f"{train} {parser}  # interrupted: the decoder is not selected on dev"]
+    english = parser.parents[2] / "english"
+    student = english / f"student-{parser.stem}.arcwise"
+    shutil.copyfile(parser, student)
+    return [f"python recipes/taught_english.py tune {english} {parser.stem}", f"{train} {student}"]
 
 
 def _add(archive: tarfile.TarFile, name: Path, content: bytes) -> None:

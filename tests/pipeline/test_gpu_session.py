@@ -97,7 +97,7 @@ def test_a_session_trains_all_parsers_and_brings_them_back(inputs: Path, tmp_pat
 
 def test_a_compact_checkpoint_continues_the_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(SCRIPT.parent))
-    import gpu_session
+    import compact_files
 
     from arcwise.learning.config import from_dict
     from arcwise.learning.model_file import read_model
@@ -109,10 +109,10 @@ def test_a_compact_checkpoint_continues_the_training(tmp_path: Path, monkeypatch
     checkpoint = tmp_path / "checkpoint.arcwise"
     NeuralParser.train(train, dev, config=config, checkpoint=checkpoint)
     whole = read_model(checkpoint)
-    compact = gpu_session.compact_checkpoint(checkpoint)
+    compact = compact_files.compact_checkpoint(checkpoint)
     assert len(compact) < checkpoint.stat().st_size / 4
     (tmp_path / "compact").write_bytes(compact)
-    gpu_session.expand_checkpoint(tmp_path / "compact", tmp_path / "expanded")
+    compact_files.expand_checkpoint(tmp_path / "compact", tmp_path / "expanded")
     restored = read_model(tmp_path / "expanded")
     assert restored.header == whole.header
     assert set(restored.arrays) == set(whole.arrays)
@@ -126,7 +126,7 @@ def test_a_transformer_survives_being_shrunk(tmp_path: Path, monkeypatch: pytest
     from safetensors.numpy import load_file, save_file
 
     monkeypatch.syspath_prepend(str(SCRIPT.parent))
-    import gpu_session
+    import compact_files
 
     draw = np.random.default_rng(1)
     arrays = {
@@ -139,8 +139,8 @@ def test_a_transformer_survives_being_shrunk(tmp_path: Path, monkeypatch: pytest
     save_file(arrays, source / "model.safetensors")
     for name in ("config.json", "tokenizer.json"):
         (source / name).write_text("{}")
-    gpu_session.shrink_encoder(source, tmp_path / "small")
-    gpu_session.restore_encoder(tmp_path / "small", tmp_path / "restored")
+    compact_files.shrink_encoder(source, tmp_path / "small")
+    compact_files.restore_encoder(tmp_path / "small", tmp_path / "restored")
     restored = load_file(tmp_path / "restored" / "model.safetensors")
     assert set(restored) == set(arrays)
     for name, values in arrays.items():
