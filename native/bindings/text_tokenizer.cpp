@@ -228,6 +228,10 @@ void bind_text_tokenizer(nb::module_& m) {
           "wide_context", [](const Tokenizer& self) { return self.model.wide_context; },
           [](Tokenizer& self, bool wide) { self.model.wide_context = wide; },
           "Whether sentence ends depend on four words to come and on the endings of words.")
+      .def_prop_rw(
+          "paragraphs", [](const Tokenizer& self) { return self.model.paragraphs; },
+          [](Tokenizer& self, bool paragraphs) { self.model.paragraphs = paragraphs; },
+          "Whether sentence ends depend on where in a paragraph they are.")
       .def(
           "set_look_alikes",
           [](Tokenizer& self, const arcwise::LookAlikes& look_alikes) {

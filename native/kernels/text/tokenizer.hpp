@@ -52,6 +52,7 @@ struct TokenizerModel {
   bool cut_names_out = false;       // punctuation beside a name as programs have them is
   bool single_signs = false;        // every emoji and every long dash is a word
   bool wide_context = false;        // sentence ends depend on more words around (cut_features.hpp)
+  bool paragraphs = false;          // sentence ends depend on where in a paragraph they are
 
   // How far behind a cut the model looks, in characters: at the next words and the spaces around them.
   size_t look_ahead() const { return (wide_context ? WIDE_WORDS : 2) * (LONGEST_WORD + 1) + 1; }

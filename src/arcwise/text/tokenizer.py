@@ -259,8 +259,10 @@ class Tokenizer(Packable):
             "look_alikes": self.look_alikes.pack(),
             "rules": dict(zip(RULES, self._model.rules, strict=True)),
         }
-        if self._model.wide_context:
-            header["wide_context"] = True
+        # Earlier models lack these features.
+        for name in ("wide_context", "paragraphs"):
+            if getattr(self._model, name):
+                header[name] = True
         if self._table is not None:
             arrays |= pack_linear("multiword", self._model.multiword(), precision)
             header["multiword"] = {
@@ -285,6 +287,7 @@ class Tokenizer(Packable):
             # Models of 0.1 lack these entries.
             model.sentence_bias = _finite(header.get("sentence_bias", 0.0))
             model.wide_context = bool(header.get("wide_context", False))
+            model.paragraphs = bool(header.get("paragraphs", False))
             look_alikes = LookAlikes.unpack(header.get("look_alikes"))
             model.set_look_alikes(look_alikes.native)
             rules = dict(header.get("rules", {}))
