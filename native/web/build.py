@@ -65,7 +65,9 @@ def compile_module(module: Path) -> None:
     """Compile the front and the kernels into one module."""
     front = sorted((ROOT / "native" / "web").glob("*.cpp"))
     kernels = [
-        ROOT / "native" / "kernels" / room / f"{name}.cpp" for room, names in KERNELS.items() for name in names
+        ROOT / "native" / "kernels" / room / f"{name}.cpp"
+        for room, names in KERNELS.items()
+        for name in names
     ]
     compiler = [sys.executable, "-m", "ziglang", "c++", *FLAGS, "-I", str(ROOT / "native")]
     files = [str(path.relative_to(ROOT)) for path in (*front, *kernels)]
