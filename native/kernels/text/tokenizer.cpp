@@ -256,6 +256,7 @@ std::vector<TextToken> tokenizer_decode(const TokenizerModel& model, const Squee
 
 TokenizerModel tokenizer_tables(const SqueezedText& text, const std::vector<TextToken>& tokens) {
   TokenizerModel model;
+  model.paragraphs = true;
   std::vector<Cut> cuts = cuts_of(text, tokens);
   learn_vocabulary(model, text, tokens);
   learn_class_pairs(model, text, cuts);
@@ -286,7 +287,6 @@ TokenizerModel tokenizer_train(const SqueezedText& text, const std::vector<TextT
                                const TrainingOptions& options, bool wide_context) {
   TokenizerModel model = tokenizer_tables(text, tokens);
   model.wide_context = wide_context;
-  model.paragraphs = true;
   SoftmaxItems items = tokenizer_items(model, text, tokens);
   model.cuts = softmax_train(tokenizer_task(), items, options);
   return model;
