@@ -75,7 +75,8 @@ def compare_contexts() -> None:
     """Write the section on narrow and wide context."""
     body = (
         "Development data: F1 of tokens, sentences and words from raw text, in per cent. By default "
-        "(`auto`) context is wide where most sentences of the training data end without punctuation, as in Gothic.\n\n"
+        "(`auto`) context is wide where most sentences of the training data end without punctuation, "
+        "as in Gothic.\n\n"
         + table(HEADER, [row for name in IN_CONTEXT for row in tokenizer_rows(name, CONTEXTS)])
     )
     write_section("tokenizer_context", "Words that sentence ends depend on", body, module="pipeline_choices")
