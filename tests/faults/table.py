@@ -213,6 +213,8 @@ DECISIONS = (
 
 BIAS_TESTS = "tests/text/test_sentence_bias.py::"
 RULE_TESTS = "tests/text/test_text_rules.py::"
+WIDE_TESTS = "tests/text/test_wide_context.py::"
+PARAGRAPH_TESTS = "tests/text/test_paragraph_starts.py::"
 TOKENIZER_FAULTS = [
     Fault("sentences do not end", TOKENIZER, "token.ends_sentence ? Cut::sentence : Cut::word", "Cut::word", DECISIONS),
     Fault("words may go on before a space", TOKENIZER, "items.set.push_back(choice == Choice::any ? 1 : 0);", "items.set.push_back(1);", DECISIONS),
@@ -228,6 +230,9 @@ TOKENIZER_FAULTS = [
     Fault("addresses whole against the treebank", TOKENIZER, "model.whole_addresses = cut <= FEW_EXCEPTIONS * seen;", "model.whole_addresses = true;", RULE_TESTS + "test_a_treebank_that_cuts_addresses_is_obeyed"),
     Fault("emoji words against the treebank", TOKENIZER, "model.single_signs = uncut <= FEW_EXCEPTIONS * edges;", "model.single_signs = true;", RULE_TESTS + "test_emoji_are_words_unless_the_treebank_has_them_in_words"),
     Fault("items go on", TOKENIZER, "ends_with_line(text, sentence_start, next)", "false", RULE_TESTS + "test_items_and_headings_are_sentences"),
+    Fault("wide context ignored", "text/cut_features.hpp", "model_.wide_context && gap_ == 1", "false", WIDE_TESTS + "test_wide_context_sees_what_narrow_context_cannot"),
+    Fault("starts of paragraphs ignored", "text/cut_features.hpp", "model_.paragraphs && gap_ == 1", "false", PARAGRAPH_TESTS + "test_what_starts_a_paragraph_ends_without_a_mark"),
+    Fault("wide context not waited for", "text/tokenizer.hpp", "(wide_context ? WIDE_WORDS : 2)", "2", WIDE_TESTS + "test_long_words_of_a_stream_are_waited_for[40]"),
     Fault("rare ends of sentences scored", TOKENIZER, "model.never_ends[pair] ? Choice::word : Choice::word_or_sentence", "Choice::word_or_sentence", LOOKUP_TESTS + "test_no_sentence_ends_where_training_saw_almost_none"),
 ]  # fmt: skip
 
