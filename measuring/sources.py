@@ -89,8 +89,8 @@ KINDS: dict[str, Sources] = {
         cuda=True,
     ),
     "siblings": Sources(
-        ("siblings", "factors", "treebanks.validation"),
-        ("siblings", "factors"),
+        (*_COMMON, "siblings", "factors", "treebanks.validation"),
+        (*_COMMON_KERNELS, "graph", "siblings", "factors"),
         ("measuring/inputs.py", "measuring/second_order.py"),
         cuda=True,
     ),

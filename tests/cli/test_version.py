@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_all_agree(capsys: pytest.CaptureFixture[str]) -> None:
-    found = re.search(r'^version = "([\d.]+)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    found = re.search(r'^version = "([\w.]+)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
     assert found is not None
     version = found[1]
     assert arcwise.__version__ == version
