@@ -107,7 +107,7 @@ def test_only_signals_and_rates_are_evidence() -> None:
 
 
 def ruled(seed: int, rules: dict[str, tuple[int, int]], count: int = 400) -> RevisionHistory:
-    """Words of which some break a rule: rule → (errors, words); of all others, every twentieth is an error."""
+    """Words of which some break a rule: rule → (errors, words); every twentieth of the others is wrong."""
     plain = history(seed, count)
     kinds, wrong = [""] * count, np.arange(count) % 20 == 0
     first = 0
