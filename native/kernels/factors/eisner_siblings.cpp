@@ -170,9 +170,9 @@ double with_sibling_sums(Read read, bool single_root, EisnerSpans spans, EisnerS
     exponentiate_all(rows.first.data(), rows.first.size());
     for (double scale : {1.0, 1 / GROWTH}) {
       for (double& weight : rows.arcs) weight *= scale;
-      std::feclearexcept(FE_UNDERFLOW);
+      forget_underflow();
       EisnerSiblingsChart<SiblingSumProduct> chart(rows, single_root, spans, workspace.chart);
-      if (std::fetestexcept(FE_UNDERFLOW)) break;
+      if (had_underflow()) break;
       if (n > SAFE_LENGTH && scale == 1 && !(chart.cells().largest() < SAFE_SUM)) continue;
       const double log_partition = std::log(chart.total()) - n * std::log(scale);
       if (shifted.has_deep && !is_deep_enough(log_partition, n, EISNER_DEPTH)) break;
@@ -276,6 +276,13 @@ double eisner_siblings_marginals_rows(bool single_root, EisnerSpans spans, doubl
       read, single_root, spans, workspace, [&](auto& chart) { chart.outside(arcs, workspace.adjoints); });
   if (log_partition == MINUS_INFINITY) std::fill_n(arcs, workspace.rows.arcs.size(), 0.0);
   return log_partition;
+}
+
+bool eisner_siblings_log_marginals_rows(bool single_root, double* arcs, EisnerSiblingsWorkspace& workspace) {
+  const size_t count = workspace.rows.arcs.size();
+  if (eisner_siblings_marginals_rows(single_root, {}, arcs, workspace) == MINUS_INFINITY) return false;
+  for (size_t at = 0; at < count; ++at) arcs[at] = std::max(std::log(arcs[at]), LEAST_LOG_PROBABILITY);
+  return true;
 }
 
 int64_t clean_siblings(double* siblings, int n, double limit) {

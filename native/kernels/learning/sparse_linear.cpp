@@ -12,7 +12,7 @@
 namespace arcwise {
 namespace {
 
-// Numbers 0, 1, … for 64-bit keys in order of first appearance, with a count each.
+// Assigns numbers 0, 1, … to 64-bit keys in order of first appearance, and counts them.
 class Numbering {
  public:
   uint32_t number(uint64_t key) {
@@ -46,7 +46,7 @@ class Numbering {
   std::vector<int32_t> slots_;
 };
 
-// The pairs (key << 16 | output) that occur often enough, sorted.
+// The pairs (key << 16 | output) that reach the minimum count, sorted.
 std::vector<uint64_t> frequent_pairs(const Lists& features, const Lists& outputs, uint32_t min_count) {
   Numbering pairs;
   for (size_t item = 0; item < features.size(); ++item)
@@ -81,22 +81,18 @@ SparseLinear::SparseLinear(std::vector<uint32_t> keys, std::vector<uint32_t> sta
       outputs_(std::move(outputs)),
       weights_(std::move(weights)) {
   if (starts_.size() != keys_.size() + 1 || starts_.front() != 0 || starts_.back() != weights_.size() ||
-      outputs_.size() != weights_.size() || !std::is_sorted(starts_.begin(), starts_.end()))
+      outputs_.size() != weights_.size() || !std::is_sorted(starts_.begin(), starts_.end()) ||
+      !std::is_sorted(keys_.begin(), keys_.end()))
     throw std::invalid_argument("the arrays of a sparse linear model do not fit together");
   index();
 }
 
 void SparseLinear::index() {
-  size_t size = 8;
-  shift_ = 32 - 3;
-  for (; size < keys_.size() + keys_.size() / 3; --shift_) size *= 2;
-  slots_.assign(size, Slot{});
-  for (size_t i = 0; i < keys_.size(); ++i) {
-    if (starts_[i] == starts_[i + 1]) continue;  // a row without entries is none
-    size_t slot = home(keys_[i]);
-    while (slots_[slot].end != 0) slot = (slot + 1) & (size - 1);
-    slots_[slot] = {keys_[i], static_cast<uint32_t>(i), starts_[i], starts_[i + 1]};
-  }
+  size_t homes = 1;
+  for (shift_ = 32; 2 * homes < keys_.size(); --shift_) homes *= 2;
+  firsts_.assign(homes + 1, 0);
+  for (uint32_t key : keys_) ++firsts_[home(key) + 1];
+  std::partial_sum(firsts_.begin(), firsts_.end(), firsts_.begin());
 }
 
 SparseLinear SparseLinear::supported(Lists& features, const Lists& outputs, uint32_t min_count) {
@@ -163,7 +159,7 @@ void RegularisedAdaGrad::drop_small_weights() {
   for (size_t i = 0; i < weights_.size(); ++i)
     if (std::fabs(weights_[i]) < options_.prune) {
       weights_[i] = 0.0f;
-      adagrad_.squares[i] = std::numeric_limits<float>::infinity();  // steps of size 0 from now on
+      adagrad_.squares[i] = std::numeric_limits<float>::infinity();  // makes all further steps 0
     }
 }
 
