@@ -40,5 +40,5 @@ def test_the_page_shows_what_the_commands_print(
         for word, misc in enumerate(sentence.misc, 1)
         if "Suspect=" in misc
     }
-    assert (len(marks), len(marks & wrong)) == (16, 14)
-    assert "Suspect=0.3069|SuspectHead=2|SuspectDeprel=det" in marked.text
+    assert (len(marks), len(marks & wrong)) == (16, 16)
+    assert "Suspect=0.5468|SuspectHead=3|SuspectDeprel=det" in marked.text
