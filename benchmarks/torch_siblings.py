@@ -2,7 +2,7 @@
 
     python -m benchmarks.torch_siblings [--quick] [--device cpu]
 
-Writes a section of RESULTS.md; ``--quick`` measures one size only and prints. Times as in
+Writes a section of RESULTS.md; ``--quick`` measures one size only and prints; ``--device cpu`` measures smaller batches. Times as in
 ``benchmarks.torch``: CUDA events around the calls, Python included; every library gets the batch in its
 preferred format, prepared beforehand; float32, one root. SuPar computes the marginals of arcs
 (``marginals``); its time for those of siblings too, by autograd, stands beside it. The script ends with an
@@ -27,6 +27,7 @@ from benchmarks.peers.gpu_trees import supar_siblings
 from benchmarks.report import RESULTS, write_section
 
 SIZES = ((10, 1024), (25, 64), (25, 1024), (50, 64), (50, 1024))
+CPU_SIZES = ((10, 64), (25, 64), (50, 64))
 ALL_SUMS, ARC_SUMS, BEST = "log Z, marginals of arcs and siblings", "log Z, marginals of arcs", "best tree"
 
 
@@ -136,8 +137,9 @@ def speed_table(operation: str, sizes: tuple[tuple[int, int], ...], device: str,
     return table(["n", "batch", "arcwise", "SuPar", "arcwise is faster by"], rows)
 
 
-def order_row(device: str, n: int = 25, batch: int = 1024) -> str:
+def order_row(device: str, n: int = 25) -> str:
     """What siblings cost: the likelihood's forward and backward pass, first and second order."""
+    batch = 1024 if device == "cuda" else 64
     scores, siblings = (part.requires_grad_() for part in random_scores(batch, n, device))
     rows = []
 
@@ -156,8 +158,10 @@ def order_row(device: str, n: int = 25, batch: int = 1024) -> str:
 
 
 def report(quick: bool, device: str, rounds: int) -> str:
-    sizes = SIZES[2:3] if quick else SIZES
-    where = torch.cuda.get_device_name(0) if device == "cuda" else "CPU"
+    sizes = SIZES if device == "cuda" else CPU_SIZES
+    sizes = sizes[2:3] if quick else sizes
+    where = torch.cuda.get_device_name(0) if device == "cuda" else "CPU, one thread; not measured on a GPU"
+    torch.set_num_threads(1)
     check_agreement(*random_scores(16, 12, device))
     parts = [f"{where}, torch {torch.__version__}. Microseconds per sentence; –: out of memory.\n"]
     for operation in (ALL_SUMS, ARC_SUMS, BEST):

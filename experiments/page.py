@@ -36,7 +36,15 @@ if TYPE_CHECKING:
 RESULTS = Path(__file__).parent / "results"
 STALE = RESULTS / "stale.json"
 """Pages whose figures older code computed: their commits, and the hash of the page under its banner."""
-PAGES = ("mcdonald2005", "koo2007", "smith2007", "bohnet2016", "gormley2013", "neural_objectives")
+PAGES = (
+    "mcdonald2005",
+    "koo2007",
+    "smith2007",
+    "bohnet2016",
+    "gormley2013",
+    "neural_objectives",
+    "second_order",
+)
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,8 @@ class Cells:
 class RecordedCells:
     """Computations of one kind whose results are kept in a ``CellFile``.
 
-    Names are for people: what identifies a cell is its kind, the function and its arguments.
+    Names are for people: what identifies a cell is its kind, the function and its arguments. Where the
+    function returns a dictionary, its entry ``resources`` holds what differs from run to run.
     """
 
     def __init__(self, kind: str, records: CellFile, *, deadline: float | None = None) -> None:
@@ -98,6 +99,13 @@ class RecordedCells:
             self.records.put(cell)
         return cell.figures["result"]
 
+    def resources(self, name: str, compute: Compute) -> dict[str, float]:
+        """Return what a cell that is done took."""
+        cell = self._current(name, compute)
+        if cell is None:
+            raise SystemExit(f"{name} is missing: run without --report")
+        return cell.resources
+
     def missing(self, wanted: Mapping[str, Compute]) -> list[str]:
         """The names of the cells that are not done."""
         return [name for name, compute in wanted.items() if self._current(name, compute) is None]
@@ -113,10 +121,10 @@ def _compute(kind: str, deadline: float | None, item: tuple[str, Compute, str]) 
     print(f"… {name}", flush=True)
     started = time.process_time()
     result = json.loads(json.dumps(compute()))  # as it will be read
-    cell = new_cell(
-        kind, _spec(name, compute), data, {"result": result}, {"seconds": time.process_time() - started}
-    )
-    return cell
+    resources = {"seconds": time.process_time() - started}
+    if isinstance(result, dict):
+        resources |= result.pop("resources", {})
+    return new_cell(kind, _spec(name, compute), data, {"result": result}, resources)
 
 
 def recompute(cell: Cell, computations: Mapping[str, Compute]) -> Cell:

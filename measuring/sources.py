@@ -32,7 +32,7 @@ class Sources:
     """What a kind of computation depends on."""
 
     packages: tuple[str, ...]
-    """Rooms and modules of ``arcwise``, with all that is in them except ``UNRELATED``."""
+    """Rooms and modules of ``arcwise``, with all that is in them except ``UNRELATED`` ones not named here."""
     kernels: tuple[str, ...]
     """Folders of ``native/kernels``; the files of ``native/bindings`` that begin with the same name belong
     to them."""
@@ -52,7 +52,7 @@ UNRELATED = (
     "trees.draw",
     "trees.text_width",
 )
-"""Parts of the packages that no cell uses; the test of the declarations would see one that does."""
+"""Parts of the packages that most cells do not use; the test of the declarations would see one that does."""
 
 HARMLESS = {
     "arcwise": "the package itself: lazy imports",
@@ -83,6 +83,12 @@ KINDS: dict[str, Sources] = {
     "graph": Sources((*_COMMON, "graph"), (*_COMMON_KERNELS, "graph"), _TRAININGS),
     "transition": Sources((*_COMMON, "transition"), (*_COMMON_KERNELS, "transition"), _TRAININGS),
     "neural": Sources((*_COMMON, "neural", "torch"), (*_COMMON_KERNELS, "neural"), _TRAININGS, cuda=True),
+    "siblings": Sources(
+        ("siblings", "factors", "treebanks.validation"),
+        ("siblings", "factors"),
+        ("measuring/inputs.py", "measuring/second_order.py"),
+        cuda=True,
+    ),
     "votes": Sources(
         (*_COMMON, "transition"), (*_COMMON_KERNELS, "transition"), (*_TRAININGS, "measuring/votes.py")
     ),
@@ -158,9 +164,10 @@ def covers(kind: str, module: str) -> bool:
     """
     if any(_within(module, name) for name in HARMLESS if name != "arcwise") or module == "arcwise":
         return True
-    if any(_within(module, f"arcwise.{name}") for name in UNRELATED):
-        return False
     parts = [KINDS[part] for part in kind.split("+")]
+    named = {name for part in parts for name in part.packages}
+    if any(_within(module, f"arcwise.{name}") for name in set(UNRELATED) - named):
+        return False
     if module.replace(".", "/") + ".py" in {name for part in parts for name in part.files}:
         return True
     packages = {name for part in parts for name in part.packages}
@@ -174,7 +181,8 @@ def _within(module: str, package: str) -> bool:
 def _modules(folder: Path) -> Iterator[Path]:
     for path in folder.rglob("*.py"):
         name = "arcwise." + ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
-        left_out = [*(f"arcwise.{unrelated}" for unrelated in UNRELATED), *HARMLESS]
+        unrelated = [part for part in UNRELATED if PACKAGE.joinpath(*part.split(".")) != folder]
+        left_out = [*(f"arcwise.{part}" for part in unrelated), *HARMLESS]
         if not any(_within(name, other) for other in left_out if other != "arcwise"):
             yield path
 

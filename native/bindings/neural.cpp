@@ -63,7 +63,7 @@ GivenArrays given_arrays(const nb::dict& arrays, std::vector<AnyArray>& kept, st
 
 void make_network(NeuralNetwork* self, const std::vector<std::string>& atoms,
                   const std::vector<const Vocabulary*>& vocabularies, const NamedArrays& arrays, int layers,
-                  int labels, int clusters, int tags, const std::string& precision,
+                  int labels, int clusters, int tags, int order, const std::string& precision,
                   const std::optional<std::string>& instructions, int root_label) {
   NetworkPlan plan{atoms,
                    {},
@@ -71,6 +71,7 @@ void make_network(NeuralNetwork* self, const std::vector<std::string>& atoms,
                    labels,
                    clusters,
                    tags,
+                   order,
                    root_label,
                    NetworkPrecision::float32,
                    instructions_of(instructions),
@@ -112,11 +113,11 @@ const int32_t* words_of(const Required& given, const TreebankLayout& layout, con
 }
 
 ScoreBatch scores(const NeuralNetwork& network, const TreebankLayout& layout, nb::bytes data,
-                  Required required, int threads) {
+                  Required required, bool single_root, int threads) {
   const int32_t* heads = words_of(required, layout, "one required head per word is needed");
   const char* bytes = data.c_str();
   nb::gil_scoped_release release;
-  return neural_scores(network, {layout, bytes}, heads, threads);
+  return neural_scores(network, {layout, bytes}, heads, single_root, threads);
 }
 
 using Tags = std::vector<std::pair<NewArray<int32_t>, NewArray<float>>>;
@@ -169,7 +170,8 @@ NewArray<float> look(const NeuralNetwork& network, const TreebankLayout& layout,
 void bind_parsing(nb::class_<NeuralNetwork>& network) {
   network
       .def("scores", &scores, "layout"_a, "data"_a, "required"_a.none() = nb::none(), nb::kw_only(),
-           "threads"_a, "The scores of all sentences: of every arc that the required heads allow.")
+           "single_root"_a = true, "threads"_a,
+           "The scores of all sentences: of every arc that the required heads allow.")
       .def(
           "parse",
           [](const NeuralNetwork& self, const TreebankLayout& layout, nb::bytes data, Required required,
@@ -216,7 +218,7 @@ void bind_neural(nb::module_& m) {
                                            "native/kernels/neural/neural_network.hpp.");
   network
       .def("__init__", &make_network, nb::kw_only(), "atoms"_a, "vocabularies"_a, "arrays"_a, "layers"_a,
-           "labels"_a = 0, "clusters"_a = 1, "tags"_a = 0, "precision"_a = "float32",
+           "labels"_a = 0, "clusters"_a = 1, "tags"_a = 0, "order"_a = 1, "precision"_a = "float32",
            "instructions"_a.none() = nb::none(), "root_label"_a = -1,
            "instructions: baseline, avx2 or avx512; None: the widest that this machine has.")
       .def_prop_ro("instructions",
@@ -231,7 +233,10 @@ void bind_neural(nb::module_& m) {
       .def("arcs", &look<neural_arcs>, "layout"_a, "data"_a,
            "Scores of arcs without labels, (n+1)² a sentence.")
       .def("labels", &look<neural_labels>, "layout"_a, "data"_a,
-           "Scores of states before softmax, (n+1)² · states a sentence; 0 for arcs into the root.");
+           "Scores of states before softmax, (n+1)² · states a sentence; 0 for arcs into the root.")
+      .def("siblings", &look<neural_siblings>, "layout"_a, "data"_a,
+           "Scores of adjacent siblings, (n+1)³ a sentence; 0 where no tree has such a pair; none at order "
+           "1.");
   bind_parsing(network);
   m.def("quantised", &quantised, "array"_a,
         "(int8, scales): the numbers in 8 bits, each row of the last side with a scale of its own, as "

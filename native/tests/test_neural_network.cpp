@@ -70,6 +70,10 @@ Arrays some_arrays(const NetworkPlan& plan, size_t H, size_t A, size_t R) {
   };
   add_space("arc_head", A);
   add_space("arc_dependent", A);
+  if (plan.order == 2) {
+    for (const char* side : {"head", "inner", "outer"}) add_space(std::string("sibling_") + side, A + 1);
+    arrays.add("sibling.product", {A + 1});
+  }
   arrays.add("arc.product", {A, A});
   arrays.add("arc.head", {A});
   if (const size_t S = static_cast<size_t>(plan.labels * plan.clusters)) {
@@ -95,7 +99,7 @@ void test_network(const NetworkPlan& plan, const NeuralText& text, size_t H, siz
       std::vector<TagResult> tags, others;
       const ParseResult one = neural_parse(network, text, nullptr, settings, {}, 1, &tags);
       const ParseResult two = neural_parse(network, text, nullptr, settings, {}, 3, &others);
-      const ParseResult three = neural_scores(network, text, nullptr, 2).decode(settings, {}, {}, 1);
+      const ParseResult three = neural_scores(network, text, nullptr, true, 2).decode(settings, {}, {}, 1);
       check(one.heads == two.heads && one.labels == two.labels, "the same trees by three threads");
       check(one.heads == three.heads && one.labels == three.labels, "the same trees from scores");
       for (size_t t = 0; t < tags.size(); ++t)
@@ -108,6 +112,7 @@ void test_network(const NetworkPlan& plan, const NeuralText& text, size_t H, siz
         "states of all positions");
   neural_arcs(network, text);
   neural_labels(network, text);
+  neural_siblings(network, text);
 
   (*arrays.memory.back())[0] = std::nanf("");
   bool is_refused = false;
@@ -142,8 +147,11 @@ int main() {
       plan.labels = 23;
       plan.clusters = 3;
       test_network(plan, text, 19, 17, 9);
-      plan.labels = plan.tags = 0;
+      plan.order = 2;
       plan.clusters = 1;
+      test_network(plan, text, 9, 15, 6);
+      plan.labels = plan.tags = 0;
+      plan.order = 1;
       test_network(plan, text, 16, 16, 0);
     }
 }

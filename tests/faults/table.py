@@ -247,15 +247,33 @@ SIBLING_TREES = FACTOR_TESTS + "[siblings-ordinary-False-plain]"
 AUTOMATON_TREES = FACTOR_TESTS + "[automaton-ordinary-True-plain]"
 LEGAL, LEGAL_BATCH = "factors/legal_trees.cpp", "factors/legal_batch.cpp"
 LEGAL_TREES = "tests/factors/test_legal_trees.py::test_the_tree_is_the_best_of_all"
+SIBLING_CHART, RELAXATION = "factors/eisner_siblings_chart.hpp", "factors/sibling_relaxation.cpp"
+BEST_SIBLING_TREES = "tests/factors/test_sibling_trees.py::test_the_tree_is_the_best_of_all[ordinary-True]"
+SIBLING_SCORES, SIBLING_TRAINER = "siblings/sibling_features.cpp", "siblings/sibling_trainer.cpp"
+SIBLING_SLOPES = (
+    "tests/siblings/test_siblings.py::test_the_gradient_is_the_slope_of_the_loss[log-linear-True]"
+)
+NETWORK_BATCH, SENTENCE_SCORER = "neural/network_batch.cpp", "neural/sentence_scorer.cpp"
+NEURAL_SIBLINGS = "tests/neural/test_native_parsing.py::"
 FACTOR_FAULTS = [
     Fault("scores of first dependents ignored", GRAMMARS, "siblings[row + h * side()]", "0.0", SIBLING_TREES),
     Fault("an automaton's root with several dependents", GRAMMARS, "head == 0 && single_root && end > 0 && end < n", "false", AUTOMATON_TREES),
     Fault("weights of transitions ignored", GRAMMARS, "scores[number] + weights[transition]", "scores[number]", AUTOMATON_TREES),
     Fault("both sides of a word on their own", GRAMMARS, "ends[p * Q() + q]", "ends[q]", FACTOR_TESTS + "[joint-ordinary-True-plain]"),
-    Fault("marginals of factors left out", FOREST, "if (edge.factor >= 0) factors[edge.factor] += share;", "", SIBLING_TREES),
+    Fault("marginals of factors left out", FOREST, "if (edge.factor >= 0) factors[edge.factor] += share;", "", FACTOR_TESTS + "[siblings and automaton-ordinary-False-plain]"),
     Fault("k-best without the second part's next", FOREST, "last.left_rank == 0", "false", SIBLING_TREES),
     Fault("labels given up cost nothing", LEGAL_BATCH, "marginal * (1 + share - highest)", "marginal", LEGAL_TREES + "[hard-ordinary-True-True-minimum_risk]"),
     Fault("half of the words not searched", LEGAL, "middle + 1", "middle + 2", LEGAL_TREES + "[hard-ordinary-True-True-map]"),
+    Fault("inner siblings left out", SIBLING_CHART, "Semiring::plus(first, Semiring::dot3(s.a, s.b, s.c, s.length))", "first", SIBLING_TREES),
+    Fault("siblings found by their first alone", SIBLING_CHART, "s.length == 0 || first >= value(sibling)", "true", SIBLING_TREES),
+    Fault("a bound without the automata", RELAXATION, "value += head_values_[h];", "", BEST_SIBLING_TREES),
+    Fault("a search without multipliers", RELAXATION, "weights_[at] += change;", "", BEST_SIBLING_TREES),
+    Fault("siblings scored without the pair", SIBLING_SCORES, "pairs_[s * side + m] + with_head(s)", "with_head(s)", SIBLING_SLOPES),
+    Fault("gold siblings have no gradient", SIBLING_TRAINER, "add_sibling(h, s, m, -1);", "", SIBLING_SLOPES),
+    Fault("a neural pair of siblings without its weights", NETWORK_BATCH, "weights[k] * head[k] * outer[k]", "head[k] * outer[k]", NEURAL_SIBLINGS + "test_scores_with_siblings_are_log_probabilities_among_all_projective_trees[True]"),
+    Fault("the other side's first sibling", NETWORK_BATCH, "of_word[h]", "of_word[m]", NEURAL_SIBLINGS + "test_scores_with_siblings_are_log_probabilities_among_all_projective_trees[True]"),
+    Fault("several roots with siblings", SENTENCE_SCORER, "eisner_siblings_log_marginals_rows(single_root, marginals_.data(), workspace_)", "eisner_siblings_log_marginals_rows(false, marginals_.data(), workspace_)", NEURAL_SIBLINGS + "test_scores_with_siblings_are_log_probabilities_among_all_projective_trees[True]"),
+    Fault("required heads left out of sums with siblings", SENTENCE_SCORER, "if (is_allowed(h, m)) rows.arcs[rows.cell(h, m)] = arcs_[h * stride + m];", "if (h != m) rows.arcs[rows.cell(h, m)] = arcs_[h * stride + m];", NEURAL_SIBLINGS + "test_required_heads_are_part_of_the_trees_that_siblings_are_summed_over"),
     Fault("a certificate without a proof", LEGAL, "open = node.bound;", "", "tests/factors/test_legal_trees.py::test_a_search_that_stops_early_tells_the_gap"),
 ]  # fmt: skip
 

@@ -36,8 +36,10 @@ def random_arrays(
 ) -> dict[str, npt.NDArray[np.float32]]:
     """Weights such that arcs and labels have scores of some units."""
     random = np.random.default_rng(seed)
+    # Products of three representations are small.
+    scales = {name: scale * (20 if name == "sibling.product" else 1) for name in shape.arrays}
     return {
-        name: (scale * random.normal(size=size) / np.sqrt(max(size[-1], 4))).astype(np.float32)
+        name: (scales[name] * random.normal(size=size) / np.sqrt(max(size[-1], 4))).astype(np.float32)
         for name, size in shape.arrays.items()
     }
 
@@ -89,6 +91,15 @@ PARSERS: dict[str, dict[str, Any]] = {
     "neural-latent-ensemble": {"members": 2, "clusters": 2, "bits": 8, "seed": 11},
     "neural-tags": {"learns": ("upos",), "seed": 13},
     "neural-root-label": {"root_label": "root", "seed": 17},
+    "neural-siblings": {"order": 2, "sibling_size": 5, "seed": 23},
+    "neural-siblings-ensemble": {
+        "order": 2,
+        "sibling_size": 4,
+        "members": 2,
+        "bits": 8,
+        "root_label": "root",
+        "seed": 29,
+    },
     "neural-root-label-latent-ensemble": {"root_label": "nsubj", "members": 2, "clusters": 2, "seed": 19},
 }
 """One of every sort, by name: what ``random_parser`` makes it from."""

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
+from arcwise.factors import FactoredTreeDistribution, Siblings
 from arcwise.treebanks import Treebank
 
 Floats = npt.NDArray[np.float64]
@@ -56,6 +57,7 @@ class SlowNetwork:
     labels: int = 0
     clusters: int = 1
     tags: int = 0
+    order: int = 1
     precision: str = "float32"
 
     def number(self, name: str) -> Floats:
@@ -122,6 +124,25 @@ class SlowNetwork:
         head, dependent = self.space("arc_head", states), self.space("arc_dependent", states)
         return head @ (dependent @ self.number("arc.product").T + self.number("arc.head")).T
 
+    def siblings(self, states: Floats) -> Floats:
+        """t(h, s, m), (n+1, n+1, n+1); 0 where no tree has such a pair."""
+        head, inner, outer = (self.space(f"sibling_{side}", states) for side in ("head", "inner", "outer"))
+        scores = np.einsum("k,hk,sk,mk->hsm", self.number("sibling.product"), head, inner, outer)
+        h, s, m = np.indices(scores.shape)
+        is_pair = (m > 0) & (m != h) & ((s == h) | ((h < s) & (s < m)) | ((m < s) & (s < h)))
+        return np.where(is_pair, scores, 0.0)
+
+    def arc_scores(self, states: Floats, *, single_root: bool = True) -> Floats:
+        """Of every arc, (n+1, n+1): s(h, m), or with siblings its log-probability among projective trees."""
+        arcs = self.arcs(states)
+        if self.order == 1:
+            return arcs
+        trees = FactoredTreeDistribution(
+            arcs, factors=[Siblings(self.siblings(states))], projective=True, single_root=single_root
+        )
+        with np.errstate(divide="ignore"):
+            return np.maximum(np.log(trees.marginals), -700.0)
+
     def label_scores(self, states: Floats) -> Floats:
         """l(s, h, m), (n+1, n+1, states)."""
         head, dependent = self.space("label_head", states), self.space("label_dependent", states)
@@ -139,7 +160,7 @@ class SlowNetwork:
 
     def scores(self, states: Floats) -> Floats:
         """Of every arc in every state, (n+1, n+1, states); without labels (n+1, n+1, 1)."""
-        arcs = self.arcs(states)[:, :, None]
+        arcs = self.arc_scores(states)[:, :, None]
         return arcs + log_softmax(self.label_scores(states)) if self.labels else arcs
 
     def classes(self, states: Floats, t: int) -> Floats:
@@ -160,6 +181,7 @@ def random_network(
     labels: int = 5,
     clusters: int = 1,
     tags: Sequence[int] = (),
+    sibling_size: int = 0,
     values: int = 100_000,
     scale: float = 1.0,
 ) -> dict[str, Any]:
@@ -187,6 +209,9 @@ def random_network(
     spaces = {"arc_head": arc_size, "arc_dependent": arc_size}
     if labels:
         spaces |= {"label_head": label_size, "label_dependent": label_size}
+    if sibling_size:
+        spaces |= {f"sibling_{side}": sibling_size for side in ("head", "inner", "outer")}
+        arrays["sibling.product"] = normal(sibling_size)
     for name, size in spaces.items():
         arrays[f"{name}.weight"], arrays[f"{name}.bias"] = normal(size, 2 * units), normal(size)
     arrays["arc.product"], arrays["arc.head"] = normal(arc_size, arc_size), normal(arc_size)
@@ -207,4 +232,5 @@ def random_network(
         "labels": labels,
         "clusters": clusters,
         "tags": len(tags),
+        "order": 2 if sibling_size else 1,
     }

@@ -71,6 +71,9 @@ def test_vectors_have_the_size_of_their_kind() -> None:
         ({"learning_rate": 0.0}, "learning_rate: found 0.0"),
         ({"clusters": 0}, "clusters: found 0"),
         ({"ensemble": 65}, "ensemble: found 65"),
+        ({"order": 3}, "order: found 3"),
+        ({"order": 2, "objective": "hinge"}, "objective: found 'hinge' with order 2, expected likelihood"),
+        ({"order": 2, "encoder": "folder"}, "encoder: found a transformer with order 2, expected none"),
     ],
 )
 def test_bad_values_are_named(options: dict[str, Any], message: str) -> None:
@@ -96,3 +99,12 @@ def test_options_that_training_would_not_read_are_refused() -> None:
     with pytest.raises(OptionError, match=r"clusters: .*without labels there are no clusters"):
         config.refuse_unread()
     assert replace(config, clusters=1).clusters == 1
+    with pytest.raises(OptionError, match=r"sibling_size: .*order 1 scores no siblings"):
+        NeuralConfig(sibling_size=3, device="cpu").refuse_unread()
+    with pytest.raises(OptionError, match="order: found 2 with a teacher, expected 1"):
+        NeuralConfig(order=2).check_distillation()
+
+
+def test_order_2_means_projective_trees() -> None:
+    assert NeuralConfig(order=2).resolved(1000).projective
+    assert not NeuralConfig().resolved(1000).projective

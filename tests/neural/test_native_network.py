@@ -19,6 +19,8 @@ SHAPES: dict[str, dict[str, Any]] = {
     "wide": {"layers": 3, "units": 37, "arc_size": 33, "label_size": 17, "labels": 70, "tags": (1,)},
     "clusters": {"clusters": 3, "labels": 6, "units": 16},
     "no labels": {"labels": 0, "tags": (3,)},
+    "siblings": {"sibling_size": 19, "tags": (3,)},
+    "siblings, wide": {"sibling_size": 40, "layers": 1, "units": 37, "labels": 0},
 }
 Instructions = pytest.mark.parametrize("instructions", native.neural_instructions())
 Precisions = pytest.mark.parametrize("precision", ["float32", "int8"])
@@ -58,6 +60,8 @@ def test_every_part_is_that_of_the_twin(arguments, treebank, instructions: str, 
         np.testing.assert_allclose(fast.labels(*where), flat(expected), atol=2e-5)
     else:
         assert len(fast.labels(*where)) == 0
+    siblings = [slow.siblings(s) for s in states] if arguments["order"] == 2 else [np.empty(0)]
+    np.testing.assert_allclose(fast.siblings(*where), flat(siblings), atol=1e-5)
     found = fast.tags(*where, threads=1)
     assert len(found) == arguments["tags"]
     for t, (codes, probabilities) in enumerate(found):
@@ -86,7 +90,7 @@ def test_scores_are_those_of_the_twin(arguments, treebank, instructions: str, pr
         np.testing.assert_allclose(given[:, allowed], expected[:, allowed], atol=3e-5)
         assert (given[:, ~allowed] == -np.inf).all()
         np.testing.assert_allclose(
-            weights[arc : arc + n * n].reshape(n, n)[allowed], slow.arcs(states)[allowed], atol=2e-5
+            weights[arc : arc + n * n].reshape(n, n)[allowed], slow.arc_scores(states)[allowed], atol=2e-5
         )
         at, arc = at + expected.size, arc + n * n
     assert at == len(found)
@@ -110,7 +114,7 @@ def test_rounding_beforehand_gives_the_same_network(arguments, treebank, instruc
     )
     wide = native.NeuralNetwork(**(arguments | {"arrays": rounded}), instructions=instructions)
     where = treebank.layout, treebank.data
-    for look in ("states", "arcs", "labels"):
+    for look in ("states", "arcs", "labels", "siblings"):
         np.testing.assert_array_equal(getattr(one, look)(*where), getattr(two, look)(*where))
     twin = SlowNetwork(**arguments, precision="int8")
     plain = {name: twin.number(name).astype(np.float32) for name in arguments["arrays"]}

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from arcwise import native
+from arcwise.factors import FactoredTreeDistribution, Siblings
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import conllu, small_treebank
 from neural.slow_network import SlowNetwork, random_network
 from reference.enumerate_trees import all_trees
+from reference.sibling_value import sibling_value
 
 ATOMS = {"lower": 9, "suffix3": 5, "upos": 6}
 DECODERS = ("map", "minimum_risk", "minimum_labelled_risk", "max_z", "greedy")
@@ -20,6 +22,8 @@ SHAPES: dict[str, dict[str, Any]] = {
     "labels": {"labels": 7, "tags": (5,)},
     "clusters": {"labels": 4, "clusters": 3},
     "no labels": {"labels": 0},
+    "siblings": {"labels": 3, "sibling_size": 9},
+    "siblings, no labels": {"labels": 0, "sibling_size": 20},
 }
 Precisions = pytest.mark.parametrize("precision", ["float32", "int8"])
 TREES = ("heads", "labels", "parsed")
@@ -210,3 +214,61 @@ def test_tags_of_many_sentences_are_those_of_each_alone(treebank, precision: str
             expected = np.concatenate([tags[t][part] for tags in alone])
             np.testing.assert_array_equal(together[t][part], expected)
             np.testing.assert_array_equal(parsed[t][part], expected)
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+def test_scores_with_siblings_are_log_probabilities_among_all_projective_trees(
+    treebank: Treebank, single_root: bool
+) -> None:
+    arguments = random_network(ATOMS, treebank, seed=9, units=8, labels=0, sibling_size=6, scale=2.0)
+    network, slow = native.NeuralNetwork(**arguments), SlowNetwork(**arguments)
+    batch = network.scores(treebank.layout, treebank.data, single_root=single_root, threads=1)
+    scores, at, tried = batch.by_label(1.0), 0, 0
+    for rows in slow.rows(treebank):
+        n = len(rows) - 1
+        own = scores[at : at + (n + 1) ** 2].reshape(n + 1, n + 1)
+        at += own.size
+        if n > 5:
+            continue
+        states = slow.states(rows)
+        arcs, siblings = slow.arcs(states), slow.siblings(states)
+        total, with_arc = 0.0, np.zeros_like(arcs)
+        for tree in all_trees(n, projective=True, single_root=single_root):
+            words = range(1, n + 1)
+            weight = np.exp(sum(arcs[tree[m], m] for m in words) + sibling_value(tree, siblings))
+            total += weight
+            for m in words:
+                with_arc[tree[m], m] += weight
+        there = with_arc > 0
+        np.testing.assert_allclose(own[there], np.log(with_arc[there] / total), atol=1e-5)
+        assert n == 0 or single_root or there[0, 1:].all()
+        tried += 1
+    assert tried > 5
+
+
+def test_required_heads_are_part_of_the_trees_that_siblings_are_summed_over(treebank: Treebank) -> None:
+    arguments = random_network(ATOMS, treebank, seed=9, units=8, labels=0, sibling_size=6, scale=2.0)
+    network, slow = native.NeuralNetwork(**arguments), SlowNetwork(**arguments)
+    one = small_treebank()[:1]
+    required = np.full(one.word_count, -1, np.int32)
+    required[0] = one.heads[0]
+    scores = network.scores(one.layout, one.data, required, threads=1).by_label(1.0)
+    states = slow.states(slow.rows(one)[0])
+    arcs = slow.arcs(states)
+    arcs[np.arange(len(arcs)) != required[0], 1] = -np.inf
+    trees = FactoredTreeDistribution(
+        arcs, factors=[Siblings(slow.siblings(states))], projective=True, single_root=True
+    )
+    there = trees.marginals > 0
+    np.testing.assert_allclose(scores.reshape(arcs.shape)[there], np.log(trees.marginals[there]), atol=1e-5)
+    assert (scores.reshape(arcs.shape)[~np.isfinite(arcs)] == -np.inf).all()
+
+
+def test_a_sentence_of_more_than_400_words_keeps_its_scores_of_arcs() -> None:
+    treebank = Treebank.from_string(conllu([" ".join(["w/X/0/dep"] * 401)]))
+    arguments = random_network(ATOMS, treebank, seed=1, units=8, labels=0, sibling_size=3)
+    network = native.NeuralNetwork(**arguments)
+    where = treebank.layout, treebank.data
+    scores = network.scores(*where, threads=1).by_label(1.0)
+    there = scores > -np.inf
+    np.testing.assert_array_equal(scores[there].astype(np.float32), network.arcs(*where)[there])

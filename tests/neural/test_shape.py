@@ -16,6 +16,7 @@ SHAPES = {
     "labels": NetworkShape(((5, 4), (6, 2)), 2, 3, 4, label_size=2, labels=3),
     "clusters": NetworkShape(((5, 4),), 1, 2, 3, label_size=2, labels=3, clusters=4),
     "tags": NetworkShape(((5, 4),), 1, 2, 3, 2, 3, 1, tags=(4, 7)),
+    "siblings": NetworkShape(((5, 4),), 1, 2, 3, sibling_size=6),
 }
 
 
@@ -37,7 +38,9 @@ def test_flat_and_split_are_each_others_reverse(shape: NetworkShape) -> None:
 
 
 def test_arrays_of_what_there_is_and_no_others() -> None:
-    assert not any(name.startswith("label") for name in SHAPES["plain"].arrays)
+    assert not any(name.startswith(("label", "sibling")) for name in SHAPES["plain"].arrays)
+    assert SHAPES["siblings"].arrays["sibling_inner.weight"] == (6, 4)
+    assert SHAPES["siblings"].arrays["sibling.product"] == (6,)
     assert SHAPES["clusters"].arrays["label.product"] == (12, 2, 2)
     assert SHAPES["clusters"].states == 12
     assert SHAPES["tags"].arrays["tag.1.weight"] == (7, 4)

@@ -22,6 +22,7 @@ from arcwise.siblings.training import SiblingLearner, SiblingTrainer
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import conllu, small_treebank
 from reference.enumerate_trees import all_trees
+from reference.sibling_value import sibling_value
 
 TINY = Treebank.from_string(
     conllu(
@@ -58,17 +59,6 @@ def labelled_scores(parser: SiblingParser, sentence: int) -> np.ndarray:
     one = Treebank.from_sentences([TINY[sentence]])
     trees = TreeClass(projective=True, single_root=True)
     return np.asarray(GraphScorer(parser.model).scores(one, trees=trees).dense_arrays()[0])
-
-
-def sibling_value(heads: np.ndarray, siblings: np.ndarray) -> float:
-    words = range(1, len(heads))
-    total = 0.0
-    for h in range(len(heads)):
-        left = [m for m in reversed(words) if m < h and heads[m] == h]
-        right = [m for m in words if m > h and heads[m] == h]
-        for side in (left, right):
-            total += sum(siblings[h, before, m] for before, m in zip([h, *side], side, strict=False))
-    return total
 
 
 @pytest.mark.parametrize("trainer", ["log-linear", "softmax-margin"])

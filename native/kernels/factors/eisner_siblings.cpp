@@ -278,6 +278,13 @@ double eisner_siblings_marginals_rows(bool single_root, EisnerSpans spans, doubl
   return log_partition;
 }
 
+bool eisner_siblings_log_marginals_rows(bool single_root, double* arcs, EisnerSiblingsWorkspace& workspace) {
+  const size_t count = workspace.rows.arcs.size();
+  if (eisner_siblings_marginals_rows(single_root, {}, arcs, workspace) == MINUS_INFINITY) return false;
+  for (size_t at = 0; at < count; ++at) arcs[at] = std::max(std::log(arcs[at]), LEAST_LOG_PROBABILITY);
+  return true;
+}
+
 int64_t clean_siblings(double* siblings, int n, double limit) {
   const int64_t side = n + 1;
   int64_t first_bad = -1;

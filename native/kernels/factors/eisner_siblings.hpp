@@ -12,6 +12,11 @@
 
 namespace arcwise {
 
+// Parsers leave siblings out of sentences of more words: they take n³/3 numbers.
+constexpr int MOST_SIBLING_WORDS = 400;
+// Logarithms of probabilities too small for a double.
+constexpr double LEAST_LOG_PROBABILITY = -700;
+
 struct SiblingSentence {
   const double *arcs, *siblings;
   int n;
@@ -65,6 +70,8 @@ double eisner_siblings_marginals_rows(bool single_root, EisnerSpans spans, doubl
                                       EisnerSiblingsWorkspace& workspace);
 double eisner_siblings_max_marginals_rows(bool single_root, EisnerSpans spans, double* arcs,
                                           EisnerSiblingsWorkspace& workspace);
+// The logarithm of the probability of every arc, at least LEAST_LOG_PROBABILITY; false, and nothing written, if there is no tree.
+bool eisner_siblings_log_marginals_rows(bool single_root, double* arcs, EisnerSiblingsWorkspace& workspace);
 
 // The first entry of siblings that a tree can use but that is NaN or above the limit, or -1; entries that no tree uses become -inf.
 int64_t clean_siblings(double* siblings, int n, double limit);

@@ -10,6 +10,9 @@ namespace arcwise {
 namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
+// Of Polyak's step, which aims at the best tree known: above 1, as it is mostly the best of all; smaller after each step in vain, slowly,
+// or most trees that multipliers could prove are left to branching.
+constexpr double FIRST_SHARE = 1.6, SHARE_KEPT = 0.998;
 constexpr double MEMORY = 0.9;  // of the averages that branching goes by
 
 double tolerance(double value) { return 1e-9 * std::max(1.0, std::fabs(value)); }
@@ -174,7 +177,7 @@ void SiblingRelaxation::load(const Node& node) {
 // Lowers the node's bound; false if the node is settled.
 bool SiblingRelaxation::solve(Node& node, int decodes) {
   load(node);
-  double share = 1;  // of the Polyak step
+  double share = FIRST_SHARE;
   double lowest = INFINITE;
   std::vector<double> best_multipliers = node.multipliers;
   for (int step = 0; step < decodes; ++step) {
@@ -185,7 +188,7 @@ bool SiblingRelaxation::solve(Node& node, int decodes) {
       lowest = value;
       best_multipliers = node.multipliers;
     } else {
-      share *= 0.9;
+      share *= SHARE_KEPT;
     }
     node.bound = std::min(node.bound, value);
     if (closed(node)) return false;

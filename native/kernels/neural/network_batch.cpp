@@ -180,6 +180,48 @@ const float* NetworkBatch::arcs(int s, int n) {
   return arcs_.data();
 }
 
+// head · outer · w of a head and the words first..last on one side of it, times the inner vectors of these and the head.
+void NetworkBatch::siblings_of(int s, int h, int first, int last, SiblingRows& rows) {
+  const SpacePlan& plan = network_->space_plan();
+  const size_t K = plan.sibling_size, row = firsts_[s];
+  const float* head = &spaces_[(row + h) * plan.width + plan.sibling_head];
+  const float* weights = network_->sibling_product().data();
+  for (int m = first; m <= last; ++m) {
+    const float* outer = &spaces_[(row + m) * plan.width + plan.sibling_outer];
+    float* pair = &pairs_[(m - first) * K];
+    for (size_t k = 0; k < K; ++k) pair[k] = weights[k] * head[k] * outer[k];
+  }
+  const int from = std::min(h, first), columns = std::max(h, last) - from + 1;
+  const FloatMatrix inner{
+      inner_.data() + from, sibling_stride_, static_cast<size_t>(GATES * network_->loops().width),
+      static_cast<int>(K),  columns,         nullptr};
+  network_->loops().multiply({pairs_.data(), K, nullptr, last - first + 1}, inner, 1.0f, triples_.data(),
+                             sibling_stride_);
+  for (int m = first; m <= last; ++m) {
+    const float* of_word = &triples_[(m - first) * sibling_stride_] - from;
+    rows.first[rows.cell(h, m)] = of_word[h];
+    std::copy(of_word + std::min(h, m) + 1, of_word + std::max(h, m), rows.row(h, m));
+  }
+}
+
+void NetworkBatch::siblings(int s, SiblingRows& rows) {
+  const SpacePlan& plan = network_->space_plan();
+  const size_t K = plan.sibling_size, row = firsts_[s];
+  const int n = rows.n;
+  sibling_stride_ = round_up(n + 1, 16);
+  at_least(inner_, K * sibling_stride_);
+  at_least(pairs_, n * K);
+  at_least(triples_, n * sibling_stride_);
+  for (int word = 0; word <= n; ++word) {
+    const float* inner = &spaces_[(row + word) * plan.width + plan.sibling_inner];
+    for (size_t k = 0; k < K; ++k) inner_[k * sibling_stride_ + word] = inner[k];
+  }
+  for (int h = 0; h <= n; ++h) {
+    if (h < n) siblings_of(s, h, h + 1, n, rows);
+    if (h > 1) siblings_of(s, h, 1, h - 1, rows);
+  }
+}
+
 // Words that are made ready together: as many of a long sentence, or whole sentences from this one on.
 void NetworkBatch::choose_label_words(int s, int m) {
   for (int32_t row : label_rows_) label_places_[row] = -1;

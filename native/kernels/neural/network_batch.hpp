@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/factors/eisner_siblings.hpp"
 #include "kernels/neural/neural_network.hpp"
 
 namespace arcwise {
@@ -38,6 +39,9 @@ class NetworkBatch {
   const float* arcs(int s, int n);
   size_t arc_stride() const { return arc_stride_; }
 
+  // t(h, s, m) of a sentence of a network of order 2, into rows that were started; after project().
+  void siblings(int s, SiblingRows& rows);
+
   // l(state, h, m) of arcs into a word from heads first_head, first_head + 1, …, one row of label_stride() each; after project(). Words
   // are best asked about in their order.
   float* labels(int s, int m, int first_head, int count);
@@ -53,6 +57,7 @@ class NetworkBatch {
   void run_steps(size_t layer, int direction, const Outputs& below, Outputs& out);
   void multiply_ahead(const PackedMatrix& input, const Outputs& below);
   InputRows inputs_of(const Outputs& outputs, size_t offset, const int32_t* at, int count) const;
+  void siblings_of(int s, int h, int first, int last, SiblingRows& rows);
   void choose_label_words(int s, int m);
   void prepare_labels(int s, int m);
   void* place_of(Outputs& outputs, size_t offset) const;
@@ -70,6 +75,9 @@ class NetworkBatch {
   int classified_ = 0;  // the first row that classes_ has
   size_t class_width_ = 0, arc_width_ = 0, arc_stride_ = 0, label_stride_ = 0, product_stride_ = 0;
   Aligned<float> classes_, spaces_, arc_dependents_, turned_, arcs_;
+  size_t sibling_stride_ = 0;
+  Aligned<float> inner_, pairs_,
+      triples_;  // of siblings: by number and word; by modifier and number; by modifier and sibling
   static constexpr int LABEL_WORDS = 48;            // as many are made ready together
   std::vector<int32_t> label_rows_, label_places_;  // their rows; of each row its place among them, or -1
   Aligned<float> label_products_, label_starts_, label_scores_, label_scales_;

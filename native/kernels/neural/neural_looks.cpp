@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kernels/neural/network_batch.hpp"
 #include "kernels/neural/neural_parse.hpp"
 
@@ -53,6 +55,28 @@ std::vector<float> neural_labels(const NeuralNetwork& network, const NeuralText&
         for (size_t s = 0; s < states; ++s)
           result[start + (h * side + m) * states + s] = labels[h * batch.label_stride() + s];
     }
+  });
+  return result;
+}
+
+std::vector<float> neural_siblings(const NeuralNetwork& network, const NeuralText& text) {
+  std::vector<float> result;
+  if (network.sibling_product().empty()) return result;
+  SiblingRows rows;
+  for_each_alone(network, text, [&](NetworkBatch& batch, int n) {
+    batch.project();
+    rows.start(n);
+    batch.siblings(0, rows);
+    const size_t side = static_cast<size_t>(n) + 1, start = result.size();
+    result.resize(start + side * side * side, 0);
+    for (int h = 0; h <= n; ++h)
+      for (int m = 1; m <= n; ++m) {
+        if (m == h) continue;
+        float* to = &result[start + h * side * side + m];
+        to[h * side] = static_cast<float>(rows.first[rows.cell(h, m)]);
+        for (int s = std::min(h, m) + 1; s < std::max(h, m); ++s)
+          to[s * side] = static_cast<float>(rows.inner(h, m)[s]);
+      }
   });
   return result;
 }

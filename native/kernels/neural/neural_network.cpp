@@ -118,6 +118,7 @@ NeuralNetwork::NeuralNetwork(const NetworkPlan& plan, const GivenArrays& arrays)
   if (plan.labels > 65535) throw std::invalid_argument("labels: expected at most 65535");
   if (plan.clusters < 1 || (plan.labels == 0 && plan.clusters > 1))
     throw std::invalid_argument("clusters: expected at least 1, and 1 without labels");
+  if (plan.order < 1 || plan.order > 2) throw std::invalid_argument("order: expected 1 or 2");
   if (plan.root_label < -1 || plan.root_label >= plan.labels || (plan.root_label >= 0 && plan.labels < 2))
     throw std::invalid_argument("root_label: expected one of several labels");
   if (plan.root_label >= 0)
@@ -127,7 +128,7 @@ NeuralNetwork::NeuralNetwork(const NetworkPlan& plan, const GivenArrays& arrays)
   Reader reader(arrays, plan.precision);
   read_input(reader, plan);
   read_layers(reader, plan.layers);
-  read_spaces(reader);
+  read_spaces(reader, plan.order);
   read_scores(reader);
   for (int t = 0; t < plan.tags; ++t) {
     const std::string name = "tag." + std::to_string(t);
@@ -183,18 +184,18 @@ void NeuralNetwork::read_layers(Reader& reader, int layers) {
   }
 }
 
-void NeuralNetwork::read_spaces(Reader& reader) {
+void NeuralNetwork::read_spaces(Reader& reader, int order) {
   const size_t inputs = 2 * static_cast<size_t>(units_);
   GivenMatrix all{0, static_cast<int>(inputs), {}, {}, {}};
   std::vector<float> biases;
-  OutputOrder order;
+  OutputOrder places;
   // One perceptron after the other, each from a multiple of 16 on; returns where, and its size.
   auto add = [&](const std::string& name, size_t size) {
-    const size_t place = order.size();
+    const size_t place = places.size();
     const GivenMatrix weight = reader.matrix(name + ".weight", {size, inputs});
     const auto bias = reader.numbers(name + ".bias", {static_cast<size_t>(weight.rows)});
-    for (int row = 0; row < weight.rows; ++row) order.push_back(all.rows + row);
-    order.resize(round_up(order.size(), 16), -1);
+    for (int row = 0; row < weight.rows; ++row) places.push_back(all.rows + row);
+    places.resize(round_up(places.size(), 16), -1);
     all.rows += weight.rows;
     all.numbers.insert(all.numbers.end(), weight.numbers.begin(), weight.numbers.end());
     if (weight.has_bytes()) {
@@ -211,10 +212,17 @@ void NeuralNetwork::read_spaces(Reader& reader) {
     std::tie(space_plan_.label_head, label_size) = add("label_head", ANY);
     std::tie(space_plan_.label_dependent, label_size) = add("label_dependent", label_size);
   }
+  if (order == 2) {
+    size_t sibling_size;
+    std::tie(space_plan_.sibling_head, sibling_size) = add("sibling_head", ANY);
+    std::tie(space_plan_.sibling_inner, sibling_size) = add("sibling_inner", sibling_size);
+    std::tie(space_plan_.sibling_outer, sibling_size) = add("sibling_outer", sibling_size);
+    space_plan_.sibling_size = static_cast<int>(sibling_size);
+  }
   space_plan_.arc_size = static_cast<int>(arc_size);
   space_plan_.label_size = static_cast<int>(label_size);
-  space_plan_.width = round_up(order.size(), GATES * 16);
-  spaces_ = packed(all, biases, order);
+  space_plan_.width = round_up(places.size(), GATES * 16);
+  spaces_ = packed(all, biases, places);
 }
 
 void NeuralNetwork::read_scores(Reader& reader) {
@@ -224,6 +232,8 @@ void NeuralNetwork::read_scores(Reader& reader) {
   const GivenMatrix product{
       static_cast<int>(A), static_cast<int>(A), reader.numbers("arc.product", {A, A}), {}, {}};
   arc_product_ = PackedMatrix::in_floats(*loops_, product, head.data(), plain_order(static_cast<int>(A)));
+  if (const int K = space_plan_.sibling_size; K > 0)
+    sibling_product_ = reader.numbers("sibling.product", {static_cast<size_t>(K)});
   if (S == 0) return;
 
   const GivenMatrix dependent{

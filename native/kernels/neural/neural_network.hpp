@@ -12,7 +12,11 @@
 //   arc.product (A, A), arc.head (A)            s(h, m) = a_h · U d_m + u · a_h
 //   label.product (S, R, R), label.head (S, R), label.dependent (S, R), label.bias (S)               labels > 0 only
 //                                               l(s, h, m) = l_h · V_s r_m + p_s · l_h + q_s · r_m + b_s
+//   sibling_head.weight, sibling_inner.weight, sibling_outer.weight  (K, 2H)   and .bias (K)         order 2 only
+//   sibling.product (K)                         t(h, s, m) = Σ_k w_k · head_h,k · inner_s,k · outer_m,k   order 2 only
 //   tag.<t>.weight (classes, 2H), tag.<t>.bias (classes)
+// At order 2 t(h, s, m) scores dependent m of h next to s, or s = h for the first one on its side, and s(h, m) becomes the logarithm of the
+// probability of the arc among projective trees.
 // The score of an arc in state s is s(h, m) + log softmax_s l(s, h, m): summed over states an arc has the weight exp s(h, m).
 //
 // Numbers are float32. Matrices (tables, input, recurrent, perceptrons, label.product, tags) may also be int8, with
@@ -40,6 +44,7 @@ struct NetworkPlan {
   std::vector<std::string> atoms;
   std::vector<Vocabulary> vocabularies;
   int layers = 1, labels = 0, clusters = 1, tags = 0;
+  int order = 1;  // 2: siblings are scored as well
   int root_label =
       -1;  // the label of all arcs from the root and of no others; -1: every arc may have every label
   NetworkPrecision precision = NetworkPrecision::float32;
@@ -56,10 +61,11 @@ struct GivenArray {
 };
 using GivenArrays = std::map<std::string, GivenArray>;
 
-// Where the four spaces stand in a row of `spaces`, and how long such a row is.
+// Where the spaces stand in a row of `spaces`, and how long such a row is.
 struct SpacePlan {
-  int arc_size = 0, label_size = 0;
-  size_t arc_head = 0, arc_dependent = 0, label_head = 0, label_dependent = 0, width = 0;
+  int arc_size = 0, label_size = 0, sibling_size = 0;
+  size_t arc_head = 0, arc_dependent = 0, label_head = 0, label_dependent = 0;
+  size_t sibling_head = 0, sibling_inner = 0, sibling_outer = 0, width = 0;
 };
 
 class NeuralNetwork {
@@ -83,7 +89,8 @@ class NeuralNetwork {
   const PackedMatrix& spaces() const { return spaces_; }                // perceptrons, side by side
   const PackedMatrix& arc_product() const { return arc_product_; }      // U d + u
   const PackedMatrix& label_product() const { return label_product_; }  // V_s r + p_s, in the order [i][s]
-  const PackedMatrix& label_dependent() const { return label_dependent_; }  // q_s · r + b_s
+  const PackedMatrix& label_dependent() const { return label_dependent_; }        // q_s · r + b_s
+  const std::vector<float>& sibling_product() const { return sibling_product_; }  // empty at order 1
   const std::vector<PackedMatrix>& tags() const { return tags_; }
   const ArcStates& states() const { return states_; }
   int root_label() const { return root_label_; }
@@ -93,7 +100,7 @@ class NeuralNetwork {
   class Reader;
   void read_input(Reader& reader, const NetworkPlan& plan);
   void read_layers(Reader& reader, int layers);
-  void read_spaces(Reader& reader);
+  void read_spaces(Reader& reader, int order);
   void read_scores(Reader& reader);
   PackedMatrix packed(const GivenMatrix& matrix, const std::vector<float>& bias,
                       const OutputOrder& order) const;
@@ -106,6 +113,7 @@ class NeuralNetwork {
   int units_ = 0;
   SpacePlan space_plan_;
   PackedMatrix spaces_, arc_product_, label_product_, label_dependent_;
+  std::vector<float> sibling_product_;
   std::vector<PackedMatrix> tags_;
   ArcStates states_;
   int root_label_ = -1;

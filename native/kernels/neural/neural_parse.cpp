@@ -75,12 +75,13 @@ void for_each_batch(const NeuralNetwork& network, const NeuralText& text, int th
 // work(worker, sentence, its place in the batch) for all sentences, whose spaces are there.
 template <typename Work>
 void for_each_sentence(const NeuralNetwork& network, const NeuralText& text, const int32_t* required,
-                       int threads, Work work) {
+                       bool single_root, int threads, Work work) {
   for_each_batch(network, text, threads, [&](Worker& worker, const std::vector<BatchSentence>& batch) {
     worker.batch.project();
     for (size_t place = 0; place < batch.size(); ++place) {
       const size_t first = text.layout.sentence_words[batch[place].sentence];
-      worker.scorer.load(static_cast<int>(place), batch[place].n, required ? required + first : nullptr);
+      worker.scorer.load(static_cast<int>(place), batch[place].n, required ? required + first : nullptr,
+                         single_root);
       work(worker, batch[place].sentence, first);
     }
   });
@@ -116,11 +117,11 @@ void keep_tags(const NeuralNetwork& network, const NeuralText& text, NetworkBatc
 }  // namespace
 
 ScoreBatch neural_scores(const NeuralNetwork& network, const NeuralText& text, const int32_t* required,
-                         int threads) {
+                         bool single_root, int threads) {
   std::vector<int32_t> lengths;
   for (size_t s = 0; s < text.layout.sentences(); ++s) lengths.push_back(length_of(text.layout, s));
   ScoreBatch result = ScoreBatch::kept(network.states(), std::move(lengths));
-  for_each_sentence(network, text, required, threads, [&](Worker& worker, size_t s, size_t) {
+  for_each_sentence(network, text, required, single_root, threads, [&](Worker& worker, size_t s, size_t) {
     const ArcScores<float>& found = worker.scorer.every_state();
     ArcScores<double>& own = result[s];
     for (size_t at = 0; at < found.arcs.size(); ++at)
@@ -141,7 +142,8 @@ ParseResult neural_parse(const NeuralNetwork& network, const NeuralText& text, c
     worker.batch.project();
     for (size_t place = 0; place < batch.size(); ++place) {
       const size_t sentence = batch[place].sentence, first = text.layout.sentence_words[sentence];
-      worker.scorer.load(static_cast<int>(place), batch[place].n, required ? required + first : nullptr);
+      worker.scorer.load(static_cast<int>(place), batch[place].n, required ? required + first : nullptr,
+                         settings.trees.single_root);
       if (!SentenceScorer::can_reduce(settings)) {
         worker.decoder.load(worker.scorer.every_state(), settings);
         result.keep(worker.decoder, sentence, first, settings.probabilities, asked);
@@ -162,7 +164,8 @@ ParseResult neural_parse(const NeuralNetwork& network, const NeuralText& text, c
 KBestResult neural_k_best(const NeuralNetwork& network, const NeuralText& text, const int32_t* required,
                           const DecodeSettings& settings, int k, int threads) {
   std::vector<KBestResult> own(text.layout.sentences());
-  for_each_sentence(network, text, required, threads, [&](Worker& worker, size_t s, size_t) {
+  const bool single_root = settings.trees.single_root;
+  for_each_sentence(network, text, required, single_root, threads, [&](Worker& worker, size_t s, size_t) {
     worker.decoder.load(worker.scorer.every_state(), settings);
     own[s].keep(worker.decoder, k, settings.probabilities);
   });

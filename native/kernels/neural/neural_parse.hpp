@@ -22,9 +22,9 @@ struct TagResult {
   std::vector<float> probabilities;
 };
 
-// required: a head per word that must be kept, -1 for free ones; or null.
+// required: a head per word that must be kept, -1 for free ones; or null. single_root: of the trees that siblings are summed over.
 ScoreBatch neural_scores(const NeuralNetwork& network, const NeuralText& text, const int32_t* required,
-                         int threads);
+                         bool single_root, int threads);
 // tags: null, or where the tags go, from the same pass.
 ParseResult neural_parse(const NeuralNetwork& network, const NeuralText& text, const int32_t* required,
                          const DecodeSettings& settings, const AskedTrees& asked, int threads,
@@ -33,10 +33,11 @@ KBestResult neural_k_best(const NeuralNetwork& network, const NeuralText& text, 
                           const DecodeSettings& settings, int k, int threads);
 std::vector<TagResult> neural_tags(const NeuralNetwork& network, const NeuralText& text, int threads);
 
-// For tests and for looking inside: outputs of the last layer, 2H for each position (root first), and the scores s(h, m), (n+1)², and
-// l(s, h, m), (n+1)² · S, sentence after sentence.
+// For tests and for looking inside: outputs of the last layer, 2H for each position (root first), and the scores s(h, m), (n+1)²,
+// l(s, h, m), (n+1)² · S, and t(h, s, m), (n+1)³, sentence after sentence.
 std::vector<float> neural_states(const NeuralNetwork& network, const NeuralText& text);
 std::vector<float> neural_arcs(const NeuralNetwork& network, const NeuralText& text);
 std::vector<float> neural_labels(const NeuralNetwork& network, const NeuralText& text);
+std::vector<float> neural_siblings(const NeuralNetwork& network, const NeuralText& text);
 
 }  // namespace arcwise

@@ -4,11 +4,30 @@
 
 namespace arcwise {
 
-void SentenceScorer::load(int place, int n, const int32_t* required) {
+void SentenceScorer::load(int place, int n, const int32_t* required, bool single_root) {
   place_ = place;
   n_ = n;
   required_ = required;
   arcs_ = batch_->arcs(place, n);
+  if (!network_->sibling_product().empty() && n <= MOST_SIBLING_WORDS) add_siblings(single_root);
+}
+
+// Replaces the scores of arcs by log-probabilities; they stay as they are if there is no projective tree.
+void SentenceScorer::add_siblings(bool single_root) {
+  const size_t stride = batch_->arc_stride();
+  SiblingRows& rows = workspace_.rows;
+  rows.start(n_);
+  for (int h = 0; h <= n_; ++h)
+    for (int m = 1; m <= n_; ++m)
+      if (is_allowed(h, m)) rows.arcs[rows.cell(h, m)] = arcs_[h * stride + m];
+  batch_->siblings(place_, rows);
+  marginals_.resize(rows.arcs.size());
+  if (!eisner_siblings_log_marginals_rows(single_root, marginals_.data(), workspace_)) return;
+  with_siblings_.resize((n_ + 1) * stride);
+  for (int h = 0; h <= n_; ++h)
+    for (int m = 1; m <= n_; ++m)
+      with_siblings_[h * stride + m] = static_cast<float>(marginals_[rows.cell(h, m)]);
+  arcs_ = with_siblings_.data();
 }
 
 // Moves the states that an arc from h may have to the front of its row, in the order of its set; how many they are. P(label | arc) is

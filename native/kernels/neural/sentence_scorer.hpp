@@ -13,8 +13,9 @@ class SentenceScorer {
  public:
   SentenceScorer(const NeuralNetwork& network, NetworkBatch& batch) : network_(&network), batch_(&batch) {}
 
-  // A sentence of the batch. required: of words 1..n, or null.
-  void load(int place, int n, const int32_t* required);
+  // A sentence of the batch. required: of words 1..n, or null. At order 2 siblings count among projective trees with these arcs, with
+  // one root if single_root is true.
+  void load(int place, int n, const int32_t* required, bool single_root);
 
   // s(h, m) + log softmax, of every arc that the required heads allow.
   const ArcScores<float>& every_state();
@@ -33,6 +34,7 @@ class SentenceScorer {
   bool is_allowed(int h, int m) const {
     return h != m && (!required_ || required_[m - 1] < 0 || required_[m - 1] == h);
   }
+  void add_siblings(bool single_root);
   int set_of(int h) const { return network_->root_label() >= 0 && h == 0 ? 1 : 0; }
   int legal_states(float* row, int h) const;
   float reduced_number(const float* labels, int states, const DecodeSettings& settings) const;
@@ -44,6 +46,9 @@ class SentenceScorer {
   const float* arcs_ = nullptr;
   ArcScores<float> every_, chosen_, reduced_;
   ArcStates unlabelled_;
+  EisnerSiblingsWorkspace workspace_;
+  std::vector<double> marginals_;
+  std::vector<float> with_siblings_;  // as arcs_
 };
 
 }  // namespace arcwise

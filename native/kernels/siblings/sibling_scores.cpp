@@ -49,9 +49,7 @@ void score_sentence(ArcScores<double>& scores, const SiblingTable& siblings, con
   worker.marginals.resize(worker.arcs.size());
   double* marginals = worker.marginals.data();
   if (by_sum) {
-    if (eisner_siblings_marginals_rows(trees.single_root, {}, marginals, worker.workspace) == MINUS_INFINITY)
-      return;
-    for (double& value : worker.marginals) value = std::max(std::log(value), LEAST_LOG_PROBABILITY);
+    if (!eisner_siblings_log_marginals_rows(trees.single_root, marginals, worker.workspace)) return;
   } else {
     const bool crossing = !trees.projective && scores.n <= MOST_CROSSING_WORDS;
     if (crossing) worker.workspace.kept = rows;

@@ -10,12 +10,8 @@
 
 namespace arcwise {
 
-// Sentences of more words keep their arc scores: siblings take n³/3 numbers.
-constexpr int MOST_SIBLING_WORDS = 400;
 // The best tree with crossing arcs is looked for in sentences of so many words, by so many spanning trees.
 constexpr int MOST_CROSSING_WORDS = 150, CROSSING_DECODES = 500;
-// Logarithms of probabilities too small for a double.
-constexpr double LEAST_LOG_PROBABILITY = -700;
 
 // weights: of the siblings alone. `by_sum` or by maximum; the differences between the labels of an arc stay as they are.
 ScoreBatch with_siblings(const ScoreBatch& arcs, const ArcTable& table, const SiblingTable& siblings,

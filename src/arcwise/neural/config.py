@@ -96,6 +96,12 @@ class NeuralConfig:
     )
     single_root: bool = option(True, "Require exactly one word attached to the root.")
     labelled: bool = option(True, "Predict labels (DEPREL).")
+    order: int = option(
+        1,
+        "Order: 2 scores pairs of adjacent siblings besides arcs, and trains and sums over projective trees.",
+        low=1,
+        high=2,
+    )
     clusters: int = option(1, "Latent clusters per label, summed out.", low=1, high=64)
     ensemble: int = option(
         1, "Ensemble size: networks trained with different seeds, whose scores are averaged.", low=1, high=64
@@ -158,6 +164,12 @@ class NeuralConfig:
         low=1,
         high=4096,
     )
+    sibling_size: int = option(
+        64,
+        "Order 2: size of a word's representations as head, inner and outer sibling.",
+        low=1,
+        high=4096,
+    )
 
     dropout: float | None = option(
         None,
@@ -195,11 +207,19 @@ class NeuralConfig:
             raise OptionError("inputs", "found none, expected at least one")
         if len(set(self.inputs)) < len(self.inputs):
             raise OptionError("inputs", f"found {', '.join(self.inputs)}, expected each once")
+        if self.order == 2:
+            self._check_second_order()
+
+    def _check_second_order(self) -> None:
+        if self.objective != "likelihood":
+            raise OptionError("objective", f"found {self.objective!r} with order 2, expected likelihood")
+        if self.encoder:
+            raise OptionError("encoder", "found a transformer with order 2, expected none")
 
     def resolved(self, words: int) -> NeuralConfig:
         """Replace ``None`` by the default for this size and a treebank of ``words`` words.
 
-        Options that the chosen encoder does not read stay ``None``.
+        Options that the chosen encoder does not read stay ``None``. Order 2 implies projective trees.
         """
         # Treebank sizes differ by orders of magnitude, so interpolate on a logarithmic scale.
         share = np.clip(np.log(max(words, 1) / _SMALL) / np.log(_LARGE / _SMALL), 0, 1)
@@ -211,7 +231,8 @@ class NeuralConfig:
         missing = {f.name for f in fields(self) if getattr(self, f.name) is None}
         missing -= set(_RECURRENT) if self.encoder else set()
         defaults = {name: value for name, value in chosen.items() if name in missing}
-        return replace(self, **defaults)  # type: ignore[arg-type]
+        projective = self.projective or self.order == 2
+        return replace(self, projective=projective, **defaults)  # type: ignore[arg-type]
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
@@ -231,6 +252,8 @@ class NeuralConfig:
                 "objective",
                 f"found {self.objective!r} with a teacher, expected likelihood, which learns probabilities",
             )
+        if self.order == 2:
+            raise OptionError("order", "found 2 with a teacher, expected 1: soft targets are of arcs")
 
     def refuse_unread(self) -> None:
         """Check everything that can be checked before training starts.
@@ -241,6 +264,8 @@ class NeuralConfig:
         unread = {}
         if not self.labelled:
             unread["clusters"] = "without labels there are no clusters"
+        if self.order == 1:
+            unread["sibling_size"] = "order 1 scores no siblings"
         if self.encoder:
             unread |= dict.fromkeys(_RECURRENT, "a transformer (encoder) replaces embeddings and LSTMs")
         else:

@@ -87,6 +87,7 @@ class NeuralModel(Packable):
                 labels=shape.labels,
                 clusters=shape.clusters,
                 tags=len(shape.tags),
+                order=self.config.order,
                 precision="int8" if self.is_8_bit else "float32",
                 root_label=self.root_label,
             )
@@ -180,6 +181,7 @@ def network_shape(
         len(labels),
         config.clusters,
         tuple(len(values) for values in tags.values),
+        config.sibling_size if config.order == 2 else 0,
         0 if transformer is None else transformer.width,
         () if transformer is None else transformer.arrays,
     )
@@ -213,9 +215,10 @@ def _stored(member: Mapping[str, npt.NDArray[Any]], precision: Precision) -> dic
 
 
 def _tempered(member: Mapping[str, npt.NDArray[Any]], temperatures: Temperatures) -> dict[str, object]:
-    """Divide arc and label scores by the temperatures, by scaling the output weights."""
+    """Divide the scores of trees and of labels by their temperatures, by scaling the output weights."""
     arrays: dict[str, object] = dict(member)
-    for start, temperature in (("arc.", temperatures.heads), ("label.", temperatures.labels)):
+    by_start = {"arc.": temperatures.heads, "sibling.": temperatures.heads, "label.": temperatures.labels}
+    for start, temperature in by_start.items():
         for name, values in member.items():
             # An 8-bit array is divided through its scales, which are float32 and have the same prefix.
             if name.startswith(start) and temperature != 1 and values.dtype != np.int8:

@@ -18,6 +18,7 @@ from arcwise.neural.shape import NetworkShape
 
 SLOPE = 0.1
 """Negative slope of the leaky ReLU."""
+SIBLING_SIDES = ("sibling_head", "sibling_inner", "sibling_outer")
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Hidden:
     arc_dependents: Tensor
     label_heads: Tensor | None
     label_dependents: Tensor | None
+    siblings: tuple[Tensor, Tensor, Tensor] | None
+    """As heads, inner and outer siblings; None at order 1."""
 
 
 class TagValues(nn.Module):
@@ -81,6 +84,9 @@ class Encoder(Protocol):
 class Network(nn.Module):
     """The network of a ``NetworkShape`` (Kiperwasser & Goldberg 2016; Dozat & Manning 2017).
 
+    At order 2 it scores adjacent siblings as well (Zhang, Li & Zhang 2020, with a product of three vectors
+    in place of a triaffine tensor: K numbers instead of K³).
+
     ``encoder``: by default a ``RecurrentEncoder``.
     """
 
@@ -89,12 +95,16 @@ class Network(nn.Module):
         self.shape = shape
         self.encoder = encoder or RecurrentEncoder(shape)
         sides = ("arc_head", "arc_dependent", *(("label_head", "label_dependent") if shape.states else ()))
-        sizes = {"arc": shape.arc_size, "label": shape.label_size}
+        if shape.sibling_size:
+            sides = (*sides, *SIBLING_SIDES)
+        sizes = {"arc": shape.arc_size, "label": shape.label_size, "sibling": shape.sibling_size}
         self.sides = nn.ModuleDict(
             {side: nn.Linear(shape.width, sizes[side.split("_")[0]]) for side in sides}
         )
         self.arc_product = nn.Parameter(torch.zeros(shape.arc_size, shape.arc_size))
         self.arc_head = nn.Parameter(torch.zeros(shape.arc_size))
+        if shape.sibling_size:
+            self.sibling_product = nn.Parameter(torch.zeros(shape.sibling_size))
         if shape.states:
             S, R = shape.states, shape.label_size
             self.label_product = nn.Parameter(torch.zeros(S, R, R))
@@ -127,6 +137,7 @@ class Network(nn.Module):
             vectors["arc_dependent"],
             vectors.get("label_head"),
             vectors.get("label_dependent"),
+            tuple(vectors[side] for side in SIBLING_SIDES) if self.shape.sibling_size else None,  # type: ignore[arg-type]
         )
 
     def encoded(self, rows: Tensor, batch: Batch, drops: Dropout | None) -> Tensor:
@@ -138,6 +149,13 @@ class Network(nn.Module):
         """Scores of the arcs h → m, (B, T, T)."""
         heads = linear(hidden.arc_heads, self.arc_product.t())
         return heads @ hidden.arc_dependents.transpose(1, 2) + (hidden.arc_heads @ self.arc_head)[:, :, None]
+
+    def siblings(self, hidden: Hidden) -> Tensor:
+        """Scores of m next to s below h, (B, T, T, T); of m as the first one on its side if s is h."""
+        assert hidden.siblings is not None
+        heads, inner, outer = hidden.siblings
+        pairs = (heads * self.sibling_product)[:, :, None] * inner[:, None]  # (B, h, s, K)
+        return pairs @ outer.transpose(1, 2)[:, None]
 
     def label_scores(self, hidden: Hidden, heads: Tensor) -> Tensor:
         """log P(state | arc) for the arcs from ``heads`` (B, T), (B, T, S).
@@ -197,6 +215,8 @@ class Network(nn.Module):
         for name, side in self.sides.items():
             parameters[f"{name}.weight"], parameters[f"{name}.bias"] = (side.weight,), (side.bias,)
         parameters["arc.product"], parameters["arc.head"] = (self.arc_product,), (self.arc_head,)
+        if self.shape.sibling_size:
+            parameters["sibling.product"] = (self.sibling_product,)
         if self.shape.states:
             for name in ("product", "head", "dependent", "bias"):
                 parameters[f"label.{name}"] = (getattr(self, f"label_{name}"),)

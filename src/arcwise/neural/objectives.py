@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,7 +14,8 @@ from arcwise.neural.batch import Batch, to_device
 from arcwise.neural.config import NeuralConfig
 from arcwise.neural.data import Data
 from arcwise.neural.network import Hidden, Network
-from arcwise.torch import losses
+from arcwise.neural.second_order import sibling_trees
+from arcwise.torch import SiblingTreeCRF, losses
 
 _LOSSES: dict[str, Callable[..., Tensor]] = {
     "likelihood": losses.log_likelihood,
@@ -56,8 +58,8 @@ def tree_loss(network: Network, hidden: Hidden, data: Data, batch: Batch, config
     """Loss of each sentence's tree, (B,); inf without gradient if no tree of the class fits the annotation.
 
     The score of a labelled arc is the arc score + log P(label | arc), so the likelihood factors into that of
-    the heads and that of the labels, and only labels of gold arcs are scored. With label costs, or labels of
-    words without heads, all arcs are scored with all labels.
+    the heads (at order 2, with siblings) and that of the labels, and only labels of gold arcs are scored.
+    With label costs, or labels of words without heads, all arcs are scored with all labels.
     """
     heads, labels = _padded_codes(data.heads, batch), _padded_codes(data.labels, batch)
     arcs = network.arcs(hidden)
@@ -67,7 +69,10 @@ def tree_loss(network: Network, hidden: Hidden, data: Data, batch: Batch, config
         "lengths": batch.lengths,
     }
     labelled = network.shape.states > 0
-    if config.objective == "head-by-head":
+    if config.order == 2:
+        trees_of = partial(sibling_trees, network, hidden, batch=batch, single_root=config.single_root)
+        of_heads = _second_order_loss(network, hidden, arcs, data, heads, labels, trees_of)
+    elif config.objective == "head-by-head":
         of_heads = _head_by_head(arcs, heads, batch)
     elif labelled and (config.objective != "likelihood" or not data.heads_with_labels):
         clusters = torch.arange(network.shape.states, device=heads.device) // network.shape.clusters
@@ -81,6 +86,28 @@ def tree_loss(network: Network, hidden: Hidden, data: Data, batch: Batch, config
     if not labelled:
         return of_heads
     return of_heads + _label_loss(network, hidden, heads, labels)
+
+
+def _second_order_loss(
+    network: Network,
+    hidden: Hidden,
+    arcs: Tensor,
+    data: Data,
+    heads: Tensor,
+    labels: Tensor,
+    trees_of: Callable[[Tensor], SiblingTreeCRF],
+) -> Tensor:
+    """-log P(known heads, labels of words without heads), (B,), over projective trees with siblings.
+
+    ``trees_of``: the distributions for scores of arcs.
+    """
+    if not network.shape.states or data.heads_with_labels:
+        return -trees_of(arcs).log_prob(heads)
+    of_labels = network.by_label(network.all_label_scores(hidden))  # (B, h, m, L)
+    index = labels.clamp(min=0)[:, None, :, None].expand(-1, arcs.shape[1], -1, -1)
+    without_head = ((labels >= 0) & (heads < 0))[:, None]
+    agreeing = torch.where(without_head, of_labels.gather(-1, index).squeeze(-1), 0.0)
+    return trees_of(arcs).log_partition - trees_of(arcs + agreeing).score(heads)
 
 
 def tag_losses(network: Network, hidden: Hidden, data: Data, batch: Batch) -> list[Tensor]:

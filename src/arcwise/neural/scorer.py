@@ -45,7 +45,10 @@ class EnsembleScorer:
         """Score every arc with every label, averaged over the networks."""
         read = self._model.look_alikes.view(treebank)
         by_network = [
-            Scores(network.scores(*read.fields, required, threads=threads), self.labels)
+            Scores(
+                network.scores(*read.fields, required, single_root=trees.single_root, threads=threads),
+                self.labels,
+            )
             for network in self.networks
         ]
         return by_network[0] if len(by_network) == 1 else Scores.mean(by_network)

@@ -47,6 +47,8 @@ class NetworkShape:
     clusters: int = 1
     tags: tuple[int, ...] = ()
     """Number of values of each predicted tag."""
+    sibling_size: int = 0
+    """Size of a word's representations as head, inner and outer sibling; 0 at order 1."""
     transformer_width: int = 0
     """Hidden size of the transformer; 0 if the encoder is a bidirectional LSTM."""
     transformer: tuple[tuple[str, tuple[int, ...]], ...] = ()
@@ -74,6 +76,7 @@ class NetworkShape:
 
     def _arrays(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         wide, H, A, R, S = self.width, self.hidden, self.arc_size, self.label_size, self.states
+        K = self.sibling_size
         for place, table in enumerate(self.tables):
             yield f"table.{place}", table
         for layer in range(self.layers):
@@ -91,6 +94,9 @@ class NetworkShape:
             for side in ("head", "dependent"):
                 yield f"{name}_{side}.weight", (size, wide)
                 yield f"{name}_{side}.bias", (size,)
+        for side in ("head", "inner", "outer") if K else ():
+            yield f"sibling_{side}.weight", (K, wide)
+            yield f"sibling_{side}.bias", (K,)
         yield "arc.product", (A, A)
         yield "arc.head", (A,)
         if S:
@@ -98,6 +104,8 @@ class NetworkShape:
             yield "label.head", (S, R)
             yield "label.dependent", (S, R)
             yield "label.bias", (S,)
+        if K:
+            yield "sibling.product", (K,)
         for place, values in enumerate(self.tags):
             yield f"tag.{place}.weight", (values, wide)
             yield f"tag.{place}.bias", (values,)

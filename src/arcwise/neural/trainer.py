@@ -17,14 +17,15 @@ from torch import Tensor
 
 from arcwise.inference.tree_class import TreeClass
 from arcwise.learning.training import Advance, Weights, starts_by_likelihood
-from arcwise.neural.batch import Batch, Dropout
+from arcwise.neural.batch import Dropout
 from arcwise.neural.config import NeuralConfig
 from arcwise.neural.data import Data
+from arcwise.neural.inference import best_trees
 from arcwise.neural.inputs import is_affix, is_word
 from arcwise.neural.network import Encoder, Network
 from arcwise.neural.objectives import sentence_losses, tag_losses
+from arcwise.neural.second_order import arc_scores
 from arcwise.neural.shape import TRANSFORMER, NetworkShape
-from arcwise.torch import TreeCRF
 
 _DETERMINISTIC: Any = torch.utils.deterministic  # a module with properties, which type checkers do not see
 _FLOOR = 0.01
@@ -69,6 +70,7 @@ class NetworkTrainer:
             config.objective == "likelihood" and data.heads_with_labels
         )
         self._states = 1 if gold_arcs_only else max(shape.states, 1)
+        self._states = max(self._states, self._sibling_scores(data))
         self._steps = config.epochs * sum(1 for _ in data.batches(config.batch_words, states=self._states))
         self.step = 0
 
@@ -116,6 +118,10 @@ class NetworkTrainer:
         with torch.no_grad():
             torch._foreach_lerp_(self._averages, self._parameters, 1 - decay)
 
+    def _sibling_scores(self, data: Data) -> int:
+        """Scores of siblings per arc, at most; 0 at order 1."""
+        return int(data.lengths.max(initial=0)) if self._config.order == 2 else 0
+
     def _groups(self) -> list[dict[str, Any]]:
         """Optimiser groups with their peak learning rates; pretrained weights have a rate of their own."""
         named = self.network.encoder.parameter_of().items()
@@ -152,13 +158,14 @@ class NetworkTrainer:
         labels = torch.full_like(data.heads, -1)
         trees = TreeClass(projective=self._config.projective, single_root=self._config.single_root)
         states = 1 if minimum_risk else max(self.average.shape.states, 1)
-        for sentences in data.batches(_PARSED_WORDS, states=states):
+        memory = max(states, self._sibling_scores(data))
+        for sentences in data.batches(_PARSED_WORDS, states=memory):
             batch = data.batch(sentences)
             hidden = self.average.hidden(data.rows_of(batch), batch)
-            arcs = self.average.arcs(hidden)
+            arcs = arc_scores(self.average, hidden, batch, single_root=trees.single_root)
             if states > 1:  # the score of an arc in the best tree includes that of its best label
                 arcs = arcs + self.average.by_label(self.average.all_label_scores(hidden)).amax(-1)
-            best = _best_trees(arcs, batch, trees, minimum_risk=minimum_risk)
+            best = best_trees(arcs, batch, trees, minimum_risk=minimum_risk)
             heads[batch.positions] = best.flatten()[batch.places]
             if self.average.shape.states:
                 scores = self.average.by_label(self.average.label_scores(hidden, best))
@@ -214,17 +221,6 @@ class NetworkTrainer:
         torch.set_rng_state(torch.from_numpy(np.array(state["random.cpu"])))
         if "random.cuda" in state:
             torch.cuda.set_rng_state(torch.from_numpy(np.array(state["random.cuda"])), self._data.device)
-
-
-def _best_trees(arcs: Tensor, batch: Batch, trees: TreeClass, *, minimum_risk: bool) -> Tensor:
-    """(B, T): heads of the best trees; with ``minimum_risk`` those with the highest expected UAS."""
-    for use_marginals in (True, False) if minimum_risk else (False,):
-        crf = TreeCRF(arcs, batch.lengths, projective=trees.projective, single_root=trees.single_root)
-        if use_marginals:
-            arcs = crf.marginals
-    best = crf.best()
-    assert isinstance(best, Tensor)
-    return best
 
 
 @contextmanager

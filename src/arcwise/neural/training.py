@@ -118,6 +118,7 @@ class NeuralLearner:
             text = distilled.treebank[distilled.gold_sentences :]
             train = distilled.treebank
             tagged = Treebank.from_sentences([*tagged, *text], source=tagged.source)
+        config = config.resolved(train.word_count)
         prepared = prepare_trees(train, projective=config.projective, single_root=config.single_root)
         for note in prepared.notes:
             progress.say(note)
@@ -125,7 +126,6 @@ class NeuralLearner:
         pretrained = None
         if config.encoder:
             pretrained = Pretrained.read(config.encoder, layers=config.encoder_layers)
-        config = config.resolved(train.word_count)
         labels = tuple(sorted(set(prepared.labels) - {"_"})) if config.labelled else ()
         learner = cls(
             config,

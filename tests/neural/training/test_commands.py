@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from arcwise.cli.main import run
@@ -41,6 +43,31 @@ def train(folder: Path, *more: str, model: str = "m.arcwise") -> int:
 
 def names(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.iterdir() if p.suffix not in (".conllu", ".toml"))
+
+
+def test_order_2_trains_siblings_and_parses_as_any_other(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(folder, "--order", "2") == 0
+    model, out = folder / "m.arcwise", folder / "out.conllu"
+    opened: Any = open_model(model)
+    assert opened.model.config.order == 2
+    assert np.abs(opened.model.members[0]["sibling.product"]).max() > 0
+    files = [str(folder / "train.conllu"), "--model", str(model), "-o", str(out)]
+    assert run(["parse", *files, "--confidence", "--legal", "ud"]) == 0
+    assert all(sentence.tree.is_complete for sentence in Treebank.read(out))
+    assert run(["info", str(model)]) == 0
+    assert "order" in capsys.readouterr().out
+    assert train(folder, "--order", "2", "--objective", "hinge") == 2
+    assert "expected likelihood" in capsys.readouterr().err
+    assert train(folder, "--order", "2", "--parser", "transition") == 2
+    assert "--order: found 2 with the parser transition, expected graph or neural" in capsys.readouterr().err
+
+
+def test_order_1_is_the_default(folder: Path) -> None:
+    assert train(folder) == train(folder, "--order", "1", model="one.arcwise") == 0
+    first, one = ((folder / name).read_bytes() for name in ("m.arcwise", "one.arcwise"))
+    assert first == one
 
 
 def test_train_and_parse(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ import torch
 
 from arcwise.neural import NeuralModel, NeuralParser
 from arcwise.neural.network import Network
+from arcwise.neural.second_order import arc_scores
 from arcwise.parsing import Decoding
 from contracts.small_treebank import small_treebank
 from neural.random_models import random_arrays
@@ -21,6 +22,8 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "clusters": {"clusters": 3},
     "one layer": {"layers": 1},
     "tags": {"learns": ("upos",)},
+    "siblings": {"order": 2, "sibling_size": 5},
+    "siblings, unlabelled": {"order": 2, "labelled": False},
     "three layers": {"layers": 3, "hidden": 5, "inputs": ("form", "prefix1", "upos", "xpos")},
 }
 
@@ -37,7 +40,7 @@ def by_torch(tiny: Tiny) -> list[np.ndarray]:
     order = np.argsort(-tiny.data.lengths, kind="stable")
     with torch.no_grad():
         hidden = tiny.network.hidden(tiny.data.rows[batch.positions], batch)
-        arcs = tiny.network.arcs(hidden)[..., None]
+        arcs = arc_scores(tiny.network, hidden, batch, single_root=True)[..., None]
         scores = arcs + tiny.network.all_label_scores(hidden) if tiny.labels else arcs
     for place, sentence in enumerate(order):
         n = int(tiny.data.lengths[sentence])
@@ -70,9 +73,24 @@ def test_scores_are_those_of_native_code(tiny: Tiny) -> None:
 
 
 def test_scores_are_those_of_the_slow_twin(tiny: Tiny) -> None:
-    for states, (arcs, log_p) in zip(by_torch(tiny), tiny.slow_scores(), strict=True):
+    slow = tiny.slow()
+    for states, rows in zip(by_torch(tiny), slow.rows(tiny.treebank), strict=True):
         at = words_and_heads(len(states) - 1)
-        np.testing.assert_allclose(states[at], (arcs[..., None] + log_p)[at], atol=1e-9)
+        np.testing.assert_allclose(states[at], slow.scores(slow.states(rows))[at], atol=1e-9)
+
+
+def test_scores_of_siblings_are_those_of_the_slow_twin() -> None:
+    tiny = Tiny.of(small_treebank(crossing=True), seed=3, order=2)
+    batch = tiny.data.batch(tiny.everything)
+    with torch.no_grad():
+        scores = tiny.network.siblings(tiny.network.hidden(tiny.data.rows[batch.positions], batch)).numpy()
+    order = np.argsort(-tiny.data.lengths, kind="stable")
+    slow = tiny.slow_siblings()
+    for place, sentence in enumerate(order):
+        wanted = slow[sentence]
+        size, used = len(wanted), wanted != 0
+        assert used.sum() >= size * (size - 1) ** 2 / 3
+        np.testing.assert_allclose(scores[place, :size, :size, :size][used], wanted[used], atol=1e-9)
 
 
 def test_labels_of_chosen_heads_are_those_of_all_arcs(tiny: Tiny) -> None:

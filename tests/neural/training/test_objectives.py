@@ -14,6 +14,7 @@ from arcwise.neural.network import Network
 from arcwise.neural.objectives import joint_tag_loss, tag_losses
 from neural.training.tiny import SENTENCES, WHOLE, Tiny, gradient, sentences
 from reference.enumerate_trees import TREE_CLASSES, all_trees
+from reference.sibling_value import sibling_value
 
 Classes = pytest.mark.parametrize("projective, single_root", TREE_CLASSES)
 Objectives = pytest.mark.parametrize(
@@ -34,18 +35,23 @@ def by_definition(tiny: Tiny) -> np.ndarray:
     labels = [
         tiny.labels.index(name) if name in tiny.labels else -1 for name in tiny.treebank.column("deprel")
     ]
-    for s, (arcs, log_p) in enumerate(tiny.slow_scores()):
+    for s, ((arcs, log_p), siblings) in enumerate(zip(tiny.slow_scores(), tiny.slow_siblings(), strict=True)):
         words = slice(int(starts[s]), int(starts[s + 1]))
         known = list(tiny.treebank.heads[words]), labels[words]
         if tiny.config.objective == "head-by-head":
             found.append(_head_by_head(arcs, log_p, *known, tiny))
         else:
-            found.append(_over_trees(arcs, log_p, *known, tiny))
+            found.append(_over_trees(arcs, log_p, siblings, *known, tiny))
     return np.array(found)
 
 
 def _over_trees(
-    arcs: np.ndarray, log_p: np.ndarray, heads: list[int], labels: list[int], tiny: Tiny
+    arcs: np.ndarray,
+    log_p: np.ndarray,
+    siblings: np.ndarray,
+    heads: list[int],
+    labels: list[int],
+    tiny: Tiny,
 ) -> float:
     config, n = tiny.config, len(heads)
     reduce = np.max if config.objective == "hinge" else _log_sum
@@ -53,7 +59,8 @@ def _over_trees(
     costs = config.objective != "likelihood"
     every, right, expected_costs = [], [], []
     for tree in all_trees(n, projective=config.projective, single_root=config.single_root):
-        of_all = of_right = expected_cost = 0.0
+        of_all = of_right = sibling_value(tree, siblings)
+        expected_cost = 0.0
         for m in range(1, n + 1):
             states = arcs[tree[m], m] + log_p[tree[m], m]
             label_of_state = np.arange(len(states)) // config.clusters
@@ -124,6 +131,33 @@ def test_losses_where_labels_have_heads(
     assert tiny.data.heads_with_labels
     assert tiny.data.complete == (names == WHOLE)
     np.testing.assert_allclose(tiny.losses().detach().numpy(), by_definition(tiny), atol=1e-8)
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("names", [WHOLE, tuple(SENTENCES)], ids=["whole", "all"])
+@Networks
+def test_likelihood_with_siblings_against_enumeration(
+    options: dict[str, Any], names: tuple[str, ...], single_root: bool
+) -> None:
+    """Unknown heads and labels are summed out of projective trees."""
+    tiny = Tiny.of(sentences(*names), seed=2, order=2, sibling_size=5, single_root=single_root, **options)
+    assert any(np.abs(siblings).max() > 0.3 for siblings in tiny.slow_siblings())
+    found, wanted = tiny.losses().detach().numpy(), by_definition(tiny)
+    assert (np.isinf(wanted) == np.isinf(found)).all()
+    finite = np.isfinite(wanted)
+    np.testing.assert_allclose(found[finite], wanted[finite], atol=1e-8)
+    assert finite.sum() >= len(names) - 2
+
+
+def test_with_siblings_a_sentence_without_a_right_tree_teaches_nothing() -> None:
+    tiny = Tiny.of(sentences("crossing"), order=2)
+    assert torch.isinf(tiny.losses()).all()
+    _, slopes = gradient(tiny)
+    assert all((slope == 0).all() for slope in slopes)
+
+
+def test_gradients_with_siblings_are_finite_differences() -> None:
+    test_gradients_are_finite_differences({"order": 2}, "likelihood", ("whole", "some heads"))
 
 
 @Objectives

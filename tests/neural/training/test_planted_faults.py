@@ -89,6 +89,15 @@ def byte_temperatures() -> None:
     test_model_files.test_temperatures_divide_arcs_and_labels_each_by_their_own({"bits": 8})
 
 
+def sibling_temperatures() -> None:
+    test_model_files.test_temperatures_of_heads_divide_arcs_and_siblings(32)
+
+
+def sibling_losses() -> None:
+    for names in (WHOLE, ("whole", "some heads", "labels without heads")):
+        test_objectives.test_likelihood_with_siblings_against_enumeration({}, names, single_root=True)
+
+
 def batches() -> None:
     test_data.test_every_sentence_is_in_one_batch(30, True)
 
@@ -162,7 +171,11 @@ FAULTS = [
     Fault("(True, False) if minimum_risk else (False,)", "(False,)", least_risk),
     Fault("torch.where(of_trees.isfinite(), of_trees, "
         "0.0).sum()", "of_trees.sum()", test_trainer.test_sentences_that_no_tree_fits_do_not_spoil_the_others),
-    Fault('("label.", temperatures.labels)', '("label.", temperatures.heads)', temperatures),
+    Fault('"label.": temperatures.labels', '"label.": temperatures.heads', temperatures),
+    Fault('"sibling.": temperatures.heads', '"sibling.": 1.0', sibling_temperatures),
+    Fault("(heads * self.sibling_product)[:, :, None]", "heads[:, :, None]", native(order=2)),
+    Fault("(labels >= 0) & (heads < 0)", "labels >= 0", sibling_losses),
+    Fault("-trees_of(arcs).log_prob(heads)", "-trees_of(arcs).score(heads)", sibling_losses),
     Fault("and values.dtype != np.int8", "and not name.endswith('product.scale') and values.dtype != "
         "np.int8", byte_temperatures),
     Fault("first += taken", "first += taken + 1", batches),

@@ -120,7 +120,9 @@ def test_it_goes_on_from_its_state_to_the_bit(tiny: Tiny, done: int) -> None:
         np.testing.assert_array_equal(values, states[-1][name], err_msg=name)
 
 
-@pytest.mark.parametrize("options", [{}, {"clusters": 2}, {"labelled": False}, {"projective": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"clusters": 2}, {"labelled": False}, {"projective": True}, {"order": 2}]
+)
 @pytest.mark.parametrize("minimum_risk", [True, False])
 def test_development_data_are_parsed_as_the_model_would(options: dict[str, Any], minimum_risk: bool) -> None:
     """By the averaged weights, in torch, as native code does."""

@@ -101,6 +101,8 @@ def test_it_learns_a_small_treebank_by_heart_and_from_partial_trees_too() -> Non
             np.mean([a == b for a, b in zip(parsed.column("deprel"), gold.column("deprel"), strict=True)])
             > 0.95
         )
+    gold = small_treebank()
+    assert (NeuralParser(train(gold, order=2, **quick)).parse(gold).heads == gold.heads).mean() > 0.95
     some = partial()
     parsed = NeuralParser(train(some, clusters=2, **quick)).parse(small_treebank())
     known = some.heads >= 0

@@ -21,7 +21,7 @@ from arcwise.neural.tags import TagAlphabets
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import conllu, small_treebank
 from neural.random_models import SMALL, random_arrays
-from neural.slow_network import SlowNetwork
+from neural.slow_network import SlowNetwork, log_softmax
 
 SENTENCES = {
     "whole": "The/DET/2/det cat/NOUN/3/nsubj sleeps/VERB/0/root",
@@ -90,6 +90,7 @@ class Tiny:
             shape.labels,
             shape.clusters,
             len(shape.tags),
+            self.config.order,
         )
 
     def slow_scores(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -98,10 +99,15 @@ class Tiny:
         found = []
         for rows in slow.rows(self.treebank):
             states = slow.states(rows)
-            arcs = slow.arcs(states)
-            both = slow.scores(states) if slow.labels else arcs[:, :, None]
-            found.append((arcs, both - arcs[:, :, None]))
+            labels = slow.label_scores(states) if slow.labels else np.zeros((*slow.arcs(states).shape, 1))
+            found.append((slow.arcs(states), log_softmax(labels)))
         return found
+
+    def slow_siblings(self) -> list[np.ndarray]:
+        """Of each sentence the scores of siblings, (n+1, n+1, n+1); zeros at order 1."""
+        slow = self.slow()
+        states = [slow.states(rows) for rows in slow.rows(self.treebank)]
+        return [slow.siblings(s) if slow.order == 2 else np.zeros((len(s),) * 3) for s in states]
 
 
 def sentences(*names: str) -> Treebank:

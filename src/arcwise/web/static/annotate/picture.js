@@ -12,7 +12,7 @@ const known = (value) => value !== undefined && value !== null && value !== "_" 
 /** A label, or "" where there is none. */
 const named = (label) => (known(label) ? label : "");
 
-/** What the page calls the states of an arc. */
+/** The displayed names of the states of an arc. */
 export const STATE_NAMES = { decided: "annotated", proposed: "suggested", open: "unannotated", preview: "preview" };
 
 /**
@@ -55,7 +55,7 @@ function labelFor(row, thought, guessed) {
   return [named(labels[0][1]), total > 0 ? labels[0][2] / total : null];
 }
 
-/** Words whose arc is not projective: some word between is not dominated by the head. `heads`: index → index of the head, −1 root, null none. */
+/** Words whose arc is non-projective: the head does not dominate every word in between. `heads`: index → index of the head, −1 root, null none. */
 function crossing(heads) {
   const words = new Set();
   const below = (word, head) => {
