@@ -59,6 +59,7 @@ def main() -> None:
     parser.add_argument("--platform", action="append", help="platform tag (default: all)")
     parser.add_argument("--python", action="append", choices=PYTHONS, help="version (default: all)")
     parser.add_argument("--output", type=Path, default=ROOT / "dist")
+    parser.add_argument("--variants", help="only these variants, to try the way: baseline")
     arguments = parser.parse_args()
     platforms = [p for p in PLATFORMS if not arguments.platform or p.tag in arguments.platform]
     if len(platforms) < len(arguments.platform or []):
@@ -68,7 +69,9 @@ def main() -> None:
     for platform in platforms:
         for version in versions:
             kernels = None if version == versions[0] else build_folder(versions[0], platform)
-            wheel = build(build_environment(version), version, platform, arguments.output, kernels)
+            wheel = build(
+                build_environment(version), version, platform, arguments.output, kernels, arguments.variants
+            )
             record(wheel)
             size = wheel.stat().st_size
             print(f"{wheel.name}: {size / 1e6:.1f} MB", flush=True)
@@ -135,7 +138,14 @@ def build_folder(version: str, platform: Platform) -> Path:
     return WORK / "cmake" / f"{version}-{platform.tag}"
 
 
-def build(python: str, version: str, platform: Platform, output: Path, kernels: Path | None) -> Path:
+def build(
+    python: str,
+    version: str,
+    platform: Platform,
+    output: Path,
+    kernels: Path | None,
+    variants: str | None = None,
+) -> Path:
     """Compile, check and name one wheel.
 
     kernels: the build folder of another Python for the same platform, whose kernels are linked.
@@ -156,6 +166,7 @@ def build(python: str, version: str, platform: Platform, output: Path, kernels: 
         "cmake.define.ARCWISE_STUB": str(type_stub(output) or ""),
         "cmake.define.ARCWISE_KERNELS": str(kernels or ""),
         "cmake.define.ARCWISE_CPU_MODEL": "ON",
+        "cmake.define.ARCWISE_VARIANTS": variants or "",
     }
     command = [python, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps"]
     command += ["--no-build-isolation", "--wheel-dir", str(raw), str(ROOT)]

@@ -25,7 +25,7 @@ SITE = ROOT / "docs" / "site"
 WORK = ROOT / "build" / "site"
 MODELS = ROOT / "src" / "arcwise" / "shipped_models"
 PLACES = ("docs/**/*.md", "benchmarks/*.md", "experiments/results/*.md", "src/arcwise/shipped_models/*.md")
-TOP = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")
+TOP = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 
 
