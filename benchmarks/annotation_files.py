@@ -5,7 +5,8 @@
 Files: English-EWT (ARCWISE_TREEBANKS), its first 5,000 sentences, its training data repeated up to 77 MB, and
 a folder of 20 files with 5,000 sentences each. The command runs in a separate process, with the model ``en``
 if a row says so; the clock runs from its start until the server has returned the document and the sentence in
-the middle, then for one edit in the middle. *First tree*: from the start of the command until a running
+the middle, then for one edit in the middle. *Processor*: what the process had used by then, which other work
+on the machine hardly changes. *First tree*: from the start of the command until a running
 Chromium has drawn the first tree (ARCWISE_CHROMIUM, or on the PATH; left out without it). *Document* is the
 same without command and server: opening the file and reading the sentence in the middle. Memory is the peak
 of the process after it saved the edit to the file; with a model, after ten more seconds, in which the page
@@ -83,6 +84,8 @@ class Figures:
     """One run of the command; times in seconds, memory in megabytes."""
 
     ready: float
+    processor: float
+    """Until it is ready."""
     edited: float
     saved: float
     tree: float
@@ -126,7 +129,7 @@ def served(path: Path, model: str | None, browser: Any) -> Figures:
         client = AnnotateRequest(address)
         middle = client.ask("GET", "document")["sentences"] // 2
         sentence = client.ask("GET", f"sentence/{middle}")
-        ready = time.perf_counter() - start
+        ready, processor = time.perf_counter() - start, processor_seconds(process)
         edit = {"kind": "set-field", "row": "1", "column": "misc", "value": "Checked=Yes"}
         start = time.perf_counter()
         client.ask("POST", f"sentence/{middle}/edits", {"version": sentence["version"], "edits": [edit]})
@@ -139,7 +142,13 @@ def served(path: Path, model: str | None, browser: Any) -> Figures:
             time.sleep(RANKING)
         status = Path(f"/proc/{process}/status").read_text().splitlines()
         memory = next(float(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
-    return Figures(ready, edited, saved, tree, memory)
+    return Figures(ready, processor, edited, saved, tree, memory)
+
+
+def processor_seconds(process: int) -> float:
+    """Processor time of a running process and its threads."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def written(folder: Path, train: Treebank) -> Iterator[Path]:
@@ -181,12 +190,14 @@ def main() -> None:
         "model",
         "document, s",
         "command until the page is ready, s",
+        "processor, s",
         "first tree, s",
         "edit, ms",
         "saving the file, s",
         "memory, MB",
     )
-    body = table(header, rows)
+    load = f"Load average of the last five minutes: {os.getloadavg()[1]:.1f}, on {os.cpu_count()} cores."
+    body = f"{load}\n\n{table(header, rows)}"
     print(body)
     if options.write:
         write_section("annotation_files", "Opening large treebanks in arcwise annotate", body)
@@ -223,6 +234,7 @@ def row(path: Path, model: str | None, rounds: int, browser: Any) -> tuple[objec
         model or "",
         f"{alone:.2f}",
         f"{best.ready:.2f}",
+        f"{best.processor:.2f}",
         f"{best.tree:.2f}" if math.isfinite(best.tree) else "no browser",
         f"{1000 * best.edited:.0f}",
         f"{best.saved:.2f}",

@@ -33,7 +33,7 @@ CONFIG = GraphConfig(trainer="log-linear", epochs=5, arc_bits=20, row_bits=22)
 class Strategy:
     """How sentences and words are chosen."""
 
-    choose: str = "entropy"
+    choose: str = "random"
     """Sentences: by ``entropy``, ``half`` of them by entropy, ``novelty`` or ``random``."""
     sure: float = TRAINING_SURE
     """Probability from which on a word is left unanswered."""
@@ -71,8 +71,25 @@ class Strategy:
 
 
 DEFAULT = Strategy()
-ATTEMPTS: Mapping[str, Strategy] = {"default": DEFAULT}
-"""Strategies to compare, by description."""
+_LARGE = replace(DEFAULT, batch=100)
+ATTEMPTS: Mapping[str, Strategy] = {
+    "random sentences, words below 50 %": _LARGE,
+    "half of the sentences by entropy": replace(_LARGE, choose="half"),
+    "sentences whose doubtful words were answered least": replace(_LARGE, choose="novelty"),
+    "words below 40 %": replace(_LARGE, sure=0.4),
+    "words below 60 %": replace(_LARGE, sure=0.6),
+    "words below 70 %, falling to 40 %": replace(_LARGE, sure=0.7, last=0.4),
+    "at most a quarter of the words": replace(_LARGE, most=0.25),
+    "head and label together below 40 %": replace(_LARGE, labels=True, sure=0.4),
+    "mean of three parsers": replace(_LARGE, members=3),
+    "parser calibrated by cross-validation": replace(_LARGE, calibrated=True),
+    "trees completed by heads above 90 %": replace(_LARGE, completed=0.9),
+    "trained every 25 sentences": replace(_LARGE, batch=25),
+    "12 epochs": replace(_LARGE, config=replace(CONFIG, epochs=12)),
+    "learning rate 0.06": replace(_LARGE, config=replace(CONFIG, learning_rate=0.06)),
+    "no tags": replace(_LARGE, tags=False),
+}
+"""Strategies to compare, by description; batches of 100 sentences, so that all take a few minutes."""
 
 
 @dataclass(frozen=True)

@@ -200,6 +200,8 @@ WebTokenizer read_tokenizer(const ModelFile& file) {
   if (file.has("tokenizer.never_ends")) read_pairs(file, "tokenizer.never_ends", model.never_ends);
   if (const Json* bias = header.find("sentence_bias"))
     model.sentence_bias = static_cast<float>(bias->number());
+  if (const Json* wide = header.find("wide_context")) model.wide_context = wide->boolean();
+  if (const Json* paragraphs = header.find("paragraphs")) model.paragraphs = paragraphs->boolean();
   model.look_alikes = read_look_alikes(header);
   if (const Json* rules = header.find("rules")) {
     const auto rule = [&](const char* name, bool otherwise) {

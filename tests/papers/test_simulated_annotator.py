@@ -190,3 +190,16 @@ def test_batches_mix_random_sentences_with_those_of_high_entropy(monkeypatch, ch
     assert counts == ([chosen] * 2 if chosen else [])
     sure = list(learning(treebank, treebank, replace(strategy, sure=0.9)))
     assert sure[-1].answered > points[-1].answered
+
+
+def test_a_race_goes_on_to_the_share_that_a_curve_needs():
+    treebank = toy_treebank()[:40]
+    parts = {"train": treebank, "dev": treebank}
+    strategy = Strategy(batch=5, config=SMALL, sure=1.1)  # answers every word
+    first = annotation.race("toy", parts, "dev", 30, strategy=strategy)
+    assert first.reached
+    assert first.along == first.points[-1]  # stops there
+    longer = annotation.race("toy", parts, "dev", 30, strategy=strategy, until=first.share + 0.01)
+    assert longer.points[: len(first.points)] == first.points
+    assert longer.along == first.along
+    assert longer.points[-1].answered > first.along.answered

@@ -59,12 +59,10 @@ def proposed_tags(
         if share is not None:
             shares["upos"] = share
     if isinstance(parser, NeuralParser) and parser.writes_tags:
-        for column, (values, shares_of_column) in parser.tag_probabilities(tagged).items():
-            for word_tags, shares, value, share in zip(
-                tags, probabilities, values, shares_of_column, strict=True
-            ):
-                if word_tags.get(column) == value:
-                    shares.setdefault(column, share)
+        for name, (values, of_values) in parser.tag_probabilities(tagged).items():
+            for word_tags, shares, value, share in zip(tags, probabilities, values, of_values, strict=True):
+                if word_tags.get(name) == value:
+                    shares.setdefault(name, share)
     return tuple(tags), tuple(probabilities)
 
 

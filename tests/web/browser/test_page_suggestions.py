@@ -166,12 +166,18 @@ def test_a_threshold_says_beforehand_how_many_of_what(open_page: OpenPage) -> No
     tab.press("Shift+Q")
     dialog = tab.page.locator("#acceptance")
     dialog.get_by_label("Threshold in percent").fill("90")
-    sure = [m for m, word in words.items() if word["tag_probabilities"].get("upos", 0) >= 0.9]
     arcs = [m for m, word in words.items() if word["label_probability"] >= 0.9]
     counts = [label.split() for label in dialog.locator(".check").all_inner_texts()]
-    assert ["UPOS", str(len(sure)), "of", "3"] in counts
     assert ["arcs", str(len(arcs)), "of", "3"] in counts
-    assert "without a probability are left out" in dialog.inner_text()  # the file has no annotated word
+    # Also of columns without a single annotated word: the network states its probabilities.
+    shares = [word["tag_probabilities"] for word in words.values()]
+    for column in TAGS:
+        of_column = [
+            p[column] for p, word in zip(shares, words.values(), strict=True) if column in word["tags"]
+        ]
+        sure_of_it = sum(p >= 0.9 for p in of_column)
+        assert [column.upper(), str(sure_of_it), "of", str(len(of_column))] in counts
+    assert "without a probability" not in dialog.inner_text()
     tab.press("Escape")
     assert [tab.row(m, "upos", "head") for m in words] == [["_", "_"]] * 3
     tab.press("Shift+Q")
@@ -186,6 +192,21 @@ def test_a_threshold_says_beforehand_how_many_of_what(open_page: OpenPage) -> No
     assert tab.row("2", "head") == "_"
     tab.press("Shift+U")  # one step
     assert [tab.row(m, *TAGS) for m in words] == [["_"] * 4] * 3
+
+
+def test_suggestions_without_a_probability_are_left_out_above_a_threshold(open_page: OpenPage) -> None:
+    tab = open_page(UNTAGGED, model=True)
+    tab.page.evaluate(
+        """() => {
+          const sentence = structuredClone(own.state.sentences.get(own.state.number));
+          for (const word of Object.values(sentence.thoughts.words)) delete word.tag_probabilities.lemma;
+          own.state.keep(sentence);
+        }"""
+    )
+    tab.press("Shift+Q")
+    dialog = tab.page.locator("#acceptance")
+    dialog.get_by_label("Threshold in percent").fill("1")
+    assert "3 LEMMA without a probability are left out" in dialog.inner_text()
 
 
 def test_a_tag_that_the_file_marks_as_suggested_is_shown_and_accepted_as_one(open_page: OpenPage) -> None:
