@@ -1,30 +1,13 @@
 """Simulated annotation: how many words a gold-standard annotator has to answer with a parser's suggestions.
 
-    python -m benchmarks.annotation [--quick] [--on dev|test] [--rows correcting learning] [--report]
+    python -m benchmarks.annotation [--quick] [--on dev|test] [--rows correcting learning attempts] [--report]
 
 **Correcting**: the model ``en`` parses English-EWT from gold words (with predicted tags). The annotator
 takes one word at a time from a worklist over all sentences and gives its gold head; the sentence is parsed
 again under all answers so far. The run stops when 97 % of all heads are right and reports the share of words
 inspected and the number of errors repaired per decisive answer (one that differs from the suggested head).
 
-**Learning**: from scratch. The annotator takes 50 sentences at a time: random ones up to 200, then those
-with the highest sentence entropy among a random 800 (up to 30 words), or with ``--choose random`` random ones
-throughout, or with ``--choose half`` half of each. In each sentence the annotator answers words by highest
-expected gain until the parser is confident about the rest (``--sure``); a parser is then trained on the
-partial trees and makes suggestions for the next 50. The baseline answers all words of randomly ordered
-sentences: how many answers does it take to reach the accuracy of ``--sentences`` fully annotated sentences?
-Graph-based parser, trainer log-linear, gold words and tags; accuracy is UAS on the test data. All choices
-were made on the development data of English-EWT and Turkish-IMST.
-
-Alternatives that needed as many words or more, in one run each with 250 sentences on the development data of
-Basque-BDT (some also on Danish-CDT): choosing sentences from the start instead of after 200, or by entropy
-per word; at most a third of a sentence's words; higher or lower confidence thresholds; words in frequent
-contexts that were not answered yet; retraining on trees completed with the parser's confident arcs, with and
-without unannotated sentences. Whole sentences by entropy, and random words of random sentences, were clearly
-worse. So were, with 400 sentences on the development data of Turkish-IMST, entropy per answered word (90 %
-of the answers; 59 % with random sentences) and uncertainty weighted by the novelty of forms divided by the
-root of the length (78 %; 73 % with entropy).
-
+@LEARNING@
 Set ARCWISE_TREEBANKS to the treebanks; ``--report`` writes the tables to RESULTS.md.
 """
 
@@ -32,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -41,31 +23,20 @@ from measuring.tables import table
 from measuring.trainings import read_whole
 
 from arcwise.annotation.assistant import Assistant
-from arcwise.annotation.worklist import TRAINING_SURE
-from arcwise.evaluation import evaluate
-from arcwise.graph import GraphConfig, GraphParser
+from arcwise.graph import GraphParser
 from arcwise.models import load
-from arcwise.parsing import ParseOptions
 from arcwise.treebanks import Treebank
+from benchmarks.annotation_learning import ATTEMPTS, DEFAULT, Point, Strategy, learning, score, visible
 from benchmarks.report import write_section
-from benchmarks.simulated_annotator import ORDERS, Session, Walk, until_sure, walk
+from benchmarks.simulated_annotator import ORDERS, Session, Walk, walk
 
 RIGHT = 0.97
 """Share of correct heads at which correcting stops."""
 TREEBANKS = ("English-EWT", "Turkish-IMST", "Slovenian-SSJ-rs")
-BATCH = 50
-"""Sentences between two trainings."""
-FIRST = 20
-"""Sentences annotated in full before the first training."""
-RANDOM = 200
-"""Sentences annotated before active selection starts: confidences of a parser trained on fewer are
-unreliable.
-"""
-CANDIDATES, LONGEST = 800, 30
-"""Size of the random pool the next 50 sentences are selected from, and their maximum length in words."""
-SURE = TRAINING_SURE
-"""Confidence of all remaining words at which the annotator leaves a sentence."""
-CONFIG = GraphConfig(trainer="log-linear", epochs=5, arc_bits=20, row_bits=22)
+MOST = 1.0
+"""Share of the answers of full annotation at which learning stops without having reached its accuracy."""
+SHARES = (0.04, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+"""Points of the learning curve."""
 
 
 def correcting(treebank: Treebank) -> dict[str, Walk]:
@@ -106,24 +77,19 @@ def correcting_table(efforts: dict[str, Walk], on: str) -> str:
 
 
 @dataclass(frozen=True)
-class Point:
-    """Progress of an annotator, and the accuracy of the parser trained so far."""
-
-    sentences: int
-    answered: int
-    uas: float
-    las: float
-
-
-@dataclass(frozen=True)
 class Race:
     """Full annotation and annotation with suggestions, on one treebank."""
 
     treebank: str
     whole: Point
     """All words of all sentences answered."""
-    along: Point
-    """The first point of equal accuracy, or the last one if none reaches it."""
+    points: tuple[Point, ...]
+    """After each training, until the accuracy is that of full annotation."""
+
+    @property
+    def along(self) -> Point:
+        """The first point of equal accuracy, or the last one if none reaches it."""
+        return self.points[-1]
 
     @property
     def reached(self) -> bool:
@@ -134,46 +100,12 @@ class Race:
         """Share of the words that full annotation needs."""
         return self.along.answered / self.whole.answered
 
-
-def score(parser: GraphParser, measured: Treebank) -> tuple[float, float]:
-    """UAS and LAS."""
-    scores = evaluate(measured, parser.parse(measured)).attachment
-    return scores.uas, scores.las
-
-
-def thinking_along(
-    sentences: Treebank, measured: Treebank, *, choose: str = "entropy", sure: float = SURE
-) -> Iterator[Point]:
-    """Yield a point after each training. ``sentences`` are in random order."""
-    waiting = list(range(len(sentences)))
-    taken, waiting = waiting[:FIRST], waiting[FIRST:]
-    answers = [sentences[s].conllu_bytes for s in taken]
-    answered = sum(len(sentences[s]) for s in taken)
-    while True:
-        parser = GraphParser.train(Treebank(b"".join(answers)), config=CONFIG)
-        yield Point(len(answers), answered, *score(parser, measured))
-        if not waiting:
-            return
-        share = {"entropy": BATCH, "half": BATCH // 2, "random": 0}[choose] if len(answers) >= RANDOM else 0
-        taken = chosen(parser, sentences, waiting[:CANDIDATES], share) if share else []
-        taken += [s for s in waiting if s not in taken][: BATCH - len(taken)]
-        waiting = [s for s in waiting if s not in taken]
-        assistant = Assistant(parser)
-        for s in taken:
-            session = Session.of(assistant, sentences[s])
-            until_sure(session, sure)
-            answered += len(session.looked)
-            answers.append(session.answers.in_bytes(sentences[s].conllu_bytes))
-
-
-def chosen(parser: GraphParser, sentences: Treebank, candidates: list[int], count: int) -> list[int]:
-    """Select the sentences with the highest entropy."""
-    short = [s for s in candidates if len(sentences[s]) <= LONGEST]
-    some = Treebank.from_sentences(sentences[s] for s in short)
-    entropies = parser.parses(some, options=ParseOptions(confidence=True)).probabilities
-    assert entropies is not None
-    order = np.argsort(-np.asarray(entropies.head_entropy), kind="stable")
-    return [short[int(i)] for i in order[:count]]
+    def uas_at(self, share: float) -> float | None:
+        """UAS after this share of the answers of full annotation, interpolated; None outside the curve."""
+        shares = [point.answered / self.whole.answered for point in self.points]
+        if not shares[0] - 0.01 <= share <= shares[-1]:
+            return None
+        return float(np.interp(share, shares, [point.uas for point in self.points]))
 
 
 def race(
@@ -182,38 +114,42 @@ def race(
     on: str,
     sentences: int,
     *,
-    choose: str = "entropy",
-    sure: float = SURE,
+    strategy: Strategy = DEFAULT,
+    order: int = 7,
 ) -> Race:
-    """Run both annotators on one treebank; active selection may use all of its sentences."""
-    order = np.random.default_rng(7).permutation(len(parts["train"]))
-    corpus = Treebank.from_sentences((parts["train"][int(i)] for i in order), source=name)
-    measured = parts[on]
+    """Run both annotators on one treebank; the second may use all of its sentences.
+
+    order: seed of the random order of the sentences.
+    """
+    numbers = np.random.default_rng(order).permutation(len(parts["train"]))
+    corpus = Treebank.from_sentences((parts["train"][int(i)] for i in numbers), source=name)
+    corpus, measured = visible(corpus, strategy), visible(parts[on], strategy)
     reference = corpus[:sentences]
     whole = Point(
         len(reference),
         reference.word_count,
-        *score(GraphParser.train(reference, config=CONFIG), measured),
+        *score(GraphParser.train(reference, config=strategy.config), measured),
     )
-    print(f"{name}, whole: {whole}", flush=True)
-    along = whole
-    for along in thinking_along(corpus, measured, choose=choose, sure=sure):
-        print(f"{name}, along: {along} ({along.answered / whole.answered:.3f})", flush=True)
-        if along.uas >= whole.uas or along.answered > whole.answered:
+    print(f"{name}, {strategy}, whole: {whole}", flush=True)
+    points = []
+    for point in learning(corpus, measured, strategy):
+        points.append(point)
+        print(f"{name}, {strategy}, along: {point} ({point.answered / whole.answered:.3f})", flush=True)
+        if point.uas >= whole.uas or point.answered > MOST * whole.answered:
             break
-    return Race(name, whole, along)
+    return Race(name, whole, tuple(points))
 
 
-def kept_race(name: str, on: str, sentences: int, choose: str, sure: float) -> Race:
+def kept_race(name: str, on: str, sentences: int, strategy: Strategy = DEFAULT, order: int = 7) -> Race:
     """Run ``race`` once per treebank and cache the result, so that treebanks can run separately.
 
     Delete ``annotation`` in ~/.cache/arcwise after a change.
     """
     cached = Cells("annotation").cell(
-        f"{name}-{on}-{sentences}-{choose}-{sure}",
-        lambda: asdict(race(name, read(name, False), on, sentences, choose=choose, sure=sure)),
+        f"{name}-{on}-{sentences}-{order}-{strategy}",
+        lambda: asdict(race(name, read(name, False), on, sentences, strategy=strategy, order=order)),
     )
-    return Race(name, Point(**cached["whole"]), Point(**cached["along"]))
+    return Race(name, Point(**cached["whole"]), tuple(Point(**point) for point in cached["points"]))
 
 
 def learning_table(races: list[Race], on: str) -> str:
@@ -244,6 +180,36 @@ def learning_table(races: list[Race], on: str) -> str:
     return table(header, rows)
 
 
+def curve_table(races: list[Race], on: str) -> str:
+    """UAS by share of the answers of full annotation."""
+    rows = []
+    for one in races:
+        curve = [one.uas_at(share) for share in SHARES]
+        rows.append(
+            (
+                one.treebank,
+                *("" if uas is None else f"{100 * uas:.1f}" for uas in curve),
+                f"{100 * one.whole.uas:.1f}",
+            )
+        )
+    header = (f"UAS {on}", *(f"{100 * share:.0f} %" for share in SHARES), "whole sentences")
+    return table(header, rows)
+
+
+def attempts_table(treebanks: list[str], on: str, sentences: int, orders: int) -> str:
+    """Share of the words that each strategy needs: the mean over random orders of the sentences."""
+    rows = []
+    for name, strategy in ATTEMPTS.items():
+        cells = []
+        for treebank in treebanks:
+            races = [kept_race(treebank, on, sentences, strategy, 7 + order) for order in range(orders)]
+            share = float(np.mean([one.share for one in races]))
+            cells.append(f"{'' if all(one.reached for one in races) else '> '}{100 * share:.0f}")
+        rows.append((name, *cells))
+        print(rows[-1], flush=True)
+    return table((f"strategy ({sentences} sentences, {on}; % of the words)", *treebanks), rows)
+
+
 def read(name: str, quick: bool) -> dict[str, Treebank]:
     """Read the parts of a treebank."""
     parts = {part: read_whole(name, part) for part in ("train", "dev", "test")}
@@ -260,42 +226,44 @@ def main() -> None:
     )
     parser.add_argument("--on", choices=("dev", "test"), default="test")
     parser.add_argument(
-        "--rows", nargs="+", choices=("correcting", "learning"), default=("correcting", "learning")
+        "--rows",
+        nargs="+",
+        choices=("correcting", "learning", "attempts"),
+        default=("correcting", "learning"),
     )
     parser.add_argument("--treebanks", nargs="+", default=TREEBANKS)
     parser.add_argument(
-        "--sentences", type=int, default=1000, help="number of whole sentences to compare with"
+        "--sentences", type=int, default=500, help="number of whole sentences to compare with"
     )
     parser.add_argument(
-        "--choose",
-        choices=("entropy", "half", "random"),
-        default="entropy",
-        help="how sentences are chosen after the first 200",
-    )
-    parser.add_argument(
-        "--sure", type=float, default=SURE, help="confidence at which words are left unanswered"
+        "--orders", type=int, default=1, help="random orders of the sentences that attempts are tried on"
     )
     parser.add_argument("--report", action="store_true", help="write the tables to RESULTS.md")
     options = parser.parse_args()
     sentences = 30 if options.quick else options.sentences
-    body = []
+    body = {}
     if "correcting" in options.rows:
         treebank = read("English-EWT", options.quick)[options.on]
-        body.append(correcting_table(correcting(treebank), options.on))
+        body["correcting"] = correcting_table(correcting(treebank), options.on)
     if "learning" in options.rows:
         if options.quick:
             races = [race(options.treebanks[0], read(options.treebanks[0], True), options.on, sentences)]
         else:
-            races = [
-                kept_race(name, options.on, sentences, options.choose, options.sure)
-                for name in options.treebanks
-            ]
-        body.append(learning_table(races, options.on))
-    print("\n\n".join(body))
+            races = [kept_race(name, options.on, sentences) for name in options.treebanks]
+        body["learning"] = learning_table(races, options.on) + "\n" + curve_table(races, options.on)
+    if "attempts" in options.rows and not options.quick:
+        body["attempts"] = attempts_table(options.treebanks, options.on, sentences, options.orders)
+    print("\n\n".join(body.values()))
     if options.report and not options.quick:
-        for rows, text in zip(options.rows, body, strict=True):
-            title = "Annotating: correcting a parse" if rows == "correcting" else "Annotating: from scratch"
-            write_section(f"annotation-{rows}", title, text, module="annotation")
+        for rows, text in body.items():
+            write_section(f"annotation-{rows}", TITLES[rows], text, module="annotation")
+
+
+TITLES = {
+    "correcting": "Annotating: correcting a parse",
+    "learning": "Annotating: from scratch",
+    "attempts": "Annotating: from scratch, other strategies",
+}
 
 
 if __name__ == "__main__":

@@ -7,19 +7,28 @@ head or universal label (punctuation excluded); *scattered* errors are of a kind
 times, hence no application of a new guideline. What was not revised need not be right: precision is a lower
 bound. The combiner of each row was trained on the histories of the other pairs. ``--evidence FOLDER`` holds
 the cross-fitted evidence, which ``benchmarks.mining_evidence`` can compute elsewhere. ``--signals`` adds a
-row per signal and tests each against the combiner (paired bootstrap over sentences), ``--answers N``
-simulates a review whose answers the later release gives, ``--planted PAIR`` plants errors in the later
-release of a pair, ``--ship FILE`` trains the combiner that comes with arcwise on the freely licensed
-histories, and ``--write`` writes the tables to RESULTS.md.
+row per signal and tests each against the combiner (paired bootstrap over sentences), ``--planted PAIR``
+plants errors in the later releases of these pairs, and ``--write`` writes the tables to RESULTS.md.
+
+Instead of the table of rankings, ``--answers N`` simulates a review whose answers the later release gives,
+``--own-history`` compares with a combiner that knows other documents of the same treebank, ``--timing``
+measures ``arcwise mine`` on the whole treebank, and ``--ship FILE`` trains the combiner that comes with
+arcwise on the freely licensed histories.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
 
 import numpy as np
 from measuring.tables import table
@@ -30,6 +39,7 @@ from arcwise.mining.adaptation import Adaptation
 from arcwise.mining.combiner import mean_log_odds, shipped_combiner
 from arcwise.mining.crossfit import EFFORTS
 from arcwise.mining.evidence import universal
+from arcwise.mining.folds import document_numbers
 from arcwise.treebanks import Treebank
 from benchmarks.mining_evidence import evidence_of
 from benchmarks.mining_figures import (
@@ -43,8 +53,6 @@ from benchmarks.mining_pairs import PAIRS, PLANTED, Pair
 from benchmarks.planted_errors import with_planted_errors
 from benchmarks.report import write_section
 
-HALVES = 100
-"""Sentences of a block that is wholly in one half of a treebank."""
 FIRST_ANSWERS = 300
 """Answers after which AP on the other words is reported."""
 REFIT = 5
@@ -262,36 +270,65 @@ def planted_figure(mined: MinedPair, combiner: Combiner) -> str:
     return table(("treebank", "time", "ranked by", f"AP of {count}", "wrong heads", "wrong labels"), rows)
 
 
-def own_history(mined: MinedPair, others: Mapping[str, RevisionHistory]) -> Floats:
+def own_history(
+    mined: MinedPair, others: Mapping[str, RevisionHistory], planted: Mapping[str, RevisionHistory]
+) -> Floats:
     """Log-odds of a combiner that also knows the pair's own history: half of it for each half of the words.
 
-    Halves are made of blocks of sentences, so that no word is scored by a model that has seen its fate.
+    Halves are made of documents, so that no word is scored by a model that has seen the fate of its document.
     """
-    half = (np.arange(len(mined.old)) // HALVES % 2)[mined.result.words.sentence]
+    half = (document_numbers(mined.old) % 2)[mined.result.words.sentence]
     log_odds = np.zeros(len(half))
     for number in (0, 1):
         known = replace(mined.history, compared=mined.history.compared & (half != number))
-        combiner = Combiner.train({**others, mined.pair.name: known})
+        combiner = Combiner.train({**others, mined.pair.name: known}, planted=planted)
         log_odds[half == number] = combiner.log_odds(mined.result.features)[half == number]
     return log_odds
 
 
-def report(arguments: argparse.Namespace, folders: Folders) -> list[str]:
-    """The tables; those about answers and planted errors, and the tests, are of the last ``--time``."""
-    rows, ratios, parts = [], [], []
+class MinedPairs:
+    """The pairs, mined when they are needed, and their combiners."""
+
+    def __init__(self, arguments: argparse.Namespace, folders: Folders) -> None:
+        self._planted: Sequence[str] = arguments.planted
+        self._history_time: str | None = arguments.history_time
+        self._folders = folders
+        self._mined: dict[tuple[str, str], MinedPair] = {}
+
+    def mined(self, name: str, time: str) -> MinedPair:
+        """A pair, mined with one effort."""
+        if (name, time) not in self._mined:
+            pair = next(pair for pair in PAIRS if pair.name == name)
+            self._mined[name, time] = MinedPair(pair, replace(self._folders, time=time))
+        return self._mined[name, time]
+
+    def others(self, name: str, time: str) -> dict[str, RevisionHistory]:
+        """The histories of the other pairs."""
+        time = self._history_time or time
+        return {pair.name: self.mined(pair.name, time).history for pair in PAIRS if pair.name != name}
+
+    def planted_in_others(self, name: str, time: str) -> dict[str, RevisionHistory]:
+        """The errors planted in other pairs."""
+        time = self._history_time or time
+        return {other: self.mined(other, time).planted.history for other in self._planted if other != name}
+
+    def combiner(self, name: str, time: str) -> Combiner:
+        """The combiner trained on the other pairs."""
+        return Combiner.train(self.others(name, time), planted=self.planted_in_others(name, time))
+
+
+def report(arguments: argparse.Namespace, pairs: MinedPairs) -> list[str]:
+    """The table of rankings, and tests and planted errors with the last ``--time``."""
+    rows, parts = [], []
     for time in arguments.time:
-        pairs = {pair.name: MinedPair(pair, replace(folders, time=time)) for pair in PAIRS}
-        planted = {name: pairs[name].planted.history for name in arguments.planted}
-        for name in arguments.pair or pairs:
-            mined = pairs[name]
+        for name in arguments.pair:
+            mined = pairs.mined(name, time)
             if arguments.signals:
                 rows += [
                     row(mined, signal, np.nan_to_num(measurement.score, nan=-20.0))
                     for signal, measurement in mined.result.measurements.items()
                 ]
-            others = {other: m.history for other, m in pairs.items() if other != name}
-            random_errors = {other: history for other, history in planted.items() if other != name}
-            combiner = Combiner.train(others, planted=random_errors)
+            combiner = pairs.combiner(name, time)
             log_odds = combiner.log_odds(mined.result.features)
             rows.append(row(mined, "combiner, other histories", log_odds, combiner))
             for title, variant in (
@@ -299,22 +336,34 @@ def report(arguments: argparse.Namespace, folders: Folders) -> list[str]:
                 ("without planted errors", replace(combiner, planted=None)),
             ):
                 rows.append(row(mined, title, variant.log_odds(mined.result.features), variant))
-            if arguments.variants:
-                own = own_history(mined, others)
-                rows.append(row(mined, "combiner, half its own history too", own))
-                ratios.append((name, time, *ratio_of_precisions(mined, log_odds, own)))
             if time != arguments.time[-1]:
                 continue
-            if arguments.answers and name in arguments.reviewed:
-                parts.append(review_figures(mined, log_odds, arguments.answers))
             if arguments.signals:
                 parts.append(significance(mined, log_odds))
             if name in arguments.planted:
                 parts.append(planted_figure(mined, combiner))
-    if ratios:
-        header = ("treebank", "time", "AP, history held out", "AP, half of it known", "ratio %")
-        parts.insert(0, table(header, ratios))
     return [table(HEADER, rows), *parts]
+
+
+def review_report(arguments: argparse.Namespace, pairs: MinedPairs) -> list[str]:
+    """The simulated review of each pair."""
+    time, parts = arguments.time[-1], []
+    for name in arguments.pair:
+        mined = pairs.mined(name, time)
+        log_odds = pairs.combiner(name, time).log_odds(mined.result.features)
+        parts.append(review_figures(mined, log_odds, arguments.answers))
+    return parts
+
+
+def own_history_report(arguments: argparse.Namespace, pairs: MinedPairs) -> list[str]:
+    """What the history of other documents of the same treebank adds."""
+    time, rows = arguments.time[-1], []
+    for name in arguments.pair:
+        mined = pairs.mined(name, time)
+        log_odds = pairs.combiner(name, time).log_odds(mined.result.features)
+        own = own_history(mined, pairs.others(name, time), pairs.planted_in_others(name, time))
+        rows.append((name, time, *ratio_of_precisions(mined, log_odds, own)))
+    return [table(("treebank", "time", "AP, history held out", "AP, half of it known", "ratio %"), rows)]
 
 
 def ratio_of_precisions(mined: MinedPair, held_out: Floats, own: Floats) -> tuple[str, str, str]:
@@ -324,14 +373,47 @@ def ratio_of_precisions(mined: MinedPair, held_out: Floats, own: Floats) -> tupl
     return f"{a:.3f}", f"{b:.3f}", f"{100 * a / b:.0f}"
 
 
-def ship(arguments: argparse.Namespace, folders: Folders) -> None:
+def timing_report(arguments: argparse.Namespace, folders: Folders) -> list[str]:
+    """Seconds of ``arcwise mine`` in two processes on the whole of each treebank."""
+    rows = []
+    for name in arguments.pair:
+        pair = next(pair for pair in PAIRS if pair.name == name)
+        treebank = pair.older(folders.revisions)
+        for time in arguments.time:
+            with TemporaryDirectory() as folder:
+                path = Path(folder) / "bank.conllu"
+                treebank.write(path)
+                command = [
+                    sys.executable,
+                    "-c",
+                    "import sys; from arcwise.cli.main import run; run(sys.argv[1:])",
+                ]
+                command += [
+                    "mine",
+                    str(path),
+                    "--time",
+                    time,
+                    "--threads",
+                    "2",
+                    "--out",
+                    f"{folder}/list.tsv",
+                ]
+                before, started = resource.getrusage(resource.RUSAGE_CHILDREN), monotonic()
+                subprocess.run(command, check=True, capture_output=True)
+                wall, after = monotonic() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+            processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            cells = (f"{processor / 60:.1f}", f"{wall / 60:.1f}", f"{os.getloadavg()[1]:.1f}")
+            rows.append((name, time, f"{treebank.word_count:,}", *cells))
+    header = ("treebank", "time", "words", "processor time, min", "wall time, min", "load of the machine")
+    return [table(header, rows)]
+
+
+def ship(arguments: argparse.Namespace, pairs: MinedPairs) -> None:
     """Train the combiner that comes with arcwise, on the freely licensed histories."""
-    folders = replace(folders, time=arguments.time[0])
-    pairs = {pair.name: MinedPair(pair, folders) for pair in PAIRS if pair.free}
-    planted = {name: pairs[name].planted.history for name in arguments.planted if name in pairs}
-    Combiner.train({name: mined.history for name, mined in pairs.items()}, planted=planted).save(
-        arguments.ship
-    )
+    time, names = arguments.time[0], [pair.name for pair in PAIRS if pair.free]
+    planted = {name: pairs.mined(name, time).planted.history for name in arguments.planted if name in names}
+    histories = {name: pairs.mined(name, time).history for name in names}
+    Combiner.train(histories, planted=planted).save(arguments.ship)
 
 
 def main() -> None:
@@ -340,30 +422,41 @@ def main() -> None:
     folders = Folders(
         Path(arguments.revisions), Path(arguments.treebanks), arguments.evidence, "", arguments.threads
     )
+    pairs = MinedPairs(arguments, folders)
     if arguments.ship:
-        ship(arguments, folders)
+        ship(arguments, pairs)
         return
-    body = "\n\n".join(report(arguments, folders))
+    if arguments.answers:
+        section, parts = ("mining-review", "a simulated review"), review_report(arguments, pairs)
+    elif arguments.own_history:
+        section, parts = ("mining-own-history", "own history"), own_history_report(arguments, pairs)
+    elif arguments.timing:
+        section, parts = ("mining-time", "time"), timing_report(arguments, folders)
+    else:
+        section, parts = ("mining", ""), report(arguments, pairs)
+    body = "\n\n".join(parts)
     print(body)
     if arguments.write:
-        write_section("mining", "Annotation errors", body)
+        name, subtitle = section
+        title = f"Annotation errors: {subtitle}" if subtitle else "Annotation errors"
+        write_section(name, title, body, module="mining")
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--revisions", required=True, help="folder of older (and newer) releases")
     parser.add_argument("--treebanks", required=True, help="folder of treebanks, for newer releases")
-    parser.add_argument("--pair", nargs="*", choices=[pair.name for pair in PAIRS])
+    names = [pair.name for pair in PAIRS]
+    parser.add_argument("--pair", nargs="*", choices=names, default=names)
     parser.add_argument("--time", nargs="+", choices=list(EFFORTS), default=["fast"])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--evidence", type=Path, required=True, help="folder of cross-fitted evidence")
     parser.add_argument("--signals", action="store_true")
-    parser.add_argument("--variants", action="store_true", help="compare with half of its own history")
+    parser.add_argument("--history-time", choices=list(EFFORTS), help="effort for the other pairs")
+    parser.add_argument("--own-history", action="store_true", help="compare with half of its own history")
+    parser.add_argument("--timing", action="store_true", help="measure arcwise mine in two processes")
     parser.add_argument("--answers", type=int, default=0)
-    parser.add_argument(
-        "--reviewed", nargs="*", default=["English-EWT"], help="pairs of the simulated review"
-    )
-    parser.add_argument("--planted", nargs="*", default=[], choices=[pair.name for pair in PAIRS])
+    parser.add_argument("--planted", nargs="*", default=[], choices=names)
     parser.add_argument("--ship")
     parser.add_argument("--write", action="store_true")
     return parser.parse_args()

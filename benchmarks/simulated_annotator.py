@@ -15,7 +15,7 @@ from arcwise.annotation.assistant import Assistant
 from arcwise.annotation.gains import expected_gains
 from arcwise.annotation.scored_sentence import Posterior, ScoredSentence
 from arcwise.annotation.states import ArcDecisions
-from arcwise.annotation.worklist import repair_order, training_word
+from arcwise.annotation.worklist import repair_order
 from arcwise.treebanks import Sentence
 
 Floats = npt.NDArray[np.float64]
@@ -137,11 +137,3 @@ def _push(waiting: list[tuple[float, int, int]], s: int, session: Session, order
         values = order(session.inferred)
         word = max(session.open, key=lambda m: float(values[m - 1]))
         heapq.heappush(waiting, (-float(values[word - 1]), s, word))
-
-
-def until_sure(session: Session, sure: float) -> None:
-    """Inspect words of one sentence in the order of the worklist ``training``, until the parser is confident
-    about every head.
-    """
-    while (word := training_word(session.inferred, session.open, sure=sure)) is not None:
-        session.answer(word)

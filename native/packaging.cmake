@@ -2,6 +2,9 @@
 # pyproject.toml has CMake include this file right after project(). It is apart from CMakeLists.txt because the flags
 # in that file take part in the hash of every recorded figure (measuring/sources.py), and nothing here changes a sum.
 
+# Versions of pre-releases are no versions to CMake: scikit-build-core has them whole under another name.
+set(SKBUILD_PROJECT_VERSION "${SKBUILD_PROJECT_VERSION_FULL}")
+
 # A clone (editable install) runs on the machine that compiles it and gets the one variant that suits this machine.
 # Wheels have all variants.
 if(SKBUILD_STATE STREQUAL "editable" AND NOT DEFINED ARCWISE_VARIANTS AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -16,6 +19,13 @@ if(SKBUILD_STATE STREQUAL "editable" AND NOT DEFINED ARCWISE_VARIANTS AND CMAKE_
   else()
     set(ARCWISE_VARIANTS "baseline" CACHE STRING "native modules to build")
   endif()
+endif()
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "MSVC")
+  message(FATAL_ERROR "arcwise uses the vector types of GCC and Clang: on Windows, set CXX=clang++ and CC=clang")
+endif()
+if(WIN32)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include ${CMAKE_CURRENT_LIST_DIR}/windows.hpp>")
 endif()
 
 function(arcwise_use_stable_abi)
@@ -45,12 +55,24 @@ function(arcwise_precompile_headers)
     PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
+# ARCWISE_KERNELS names the build folder of another Python for the same platform (release/build_wheels.py).
+function(arcwise_link_compiled_kernels)
+  file(CONFIGURE OUTPUT no_kernels.cpp CONTENT "")
+  foreach(variant ${ARCWISE_VARIANTS})
+    set_target_properties(kernels_${variant} PROPERTIES SOURCES ${CMAKE_CURRENT_BINARY_DIR}/no_kernels.cpp)
+    target_link_libraries(kernels_${variant} INTERFACE ${ARCWISE_KERNELS}/libkernels_${variant}.a)
+  endforeach()
+endfunction()
+
 function(arcwise_package)
   # Inline functions of the kernels' headers are compiled with the bindings too: the same sums there on machines whose
   # baseline has fused multiply-add (aarch64).
   target_compile_options(bindings PRIVATE -ffp-contract=off)
   if(SKBUILD_SABI_VERSION)  # wheel.py-api, from Python 3.12 on
     arcwise_use_stable_abi()
+  endif()
+  if(ARCWISE_KERNELS)
+    arcwise_link_compiled_kernels()
   endif()
   if(ARCWISE_STUB)  # cross compilation: no Python here can import the module to describe its types
     set_target_properties(native_stub PROPERTIES EXCLUDE_FROM_ALL TRUE)

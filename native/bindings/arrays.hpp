@@ -1,4 +1,4 @@
-// numpy arrays that come from Python, and vectors that go back as numpy arrays.
+// Conversion between numpy arrays and C++ vectors.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -10,11 +10,11 @@
 
 namespace arcwise::bindings {
 
-// What a function takes: flat, contiguous, read only.
+// Function arguments: flat, contiguous, read-only.
 template <typename T>
 using Array = nanobind::ndarray<const T, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
 
-// What a function gives back.
+// Function results.
 template <typename T, int Dimensions = 1>
 using NewArray = nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<Dimensions>>;
 
@@ -28,7 +28,7 @@ NewArray<T, Dimensions> new_array(const size_t (&shape)[Dimensions]) {
   return NewArray<T, Dimensions>(data, Dimensions, shape, owner);
 }
 
-// The memory of a vector as a numpy array, which owns it from now on; nothing is copied.
+// Moves a vector into a numpy array, without copying.
 template <typename T, typename Allocator, int Dimensions>
 NewArray<T, Dimensions> moved(std::vector<T, Allocator> values, const size_t (&shape)[Dimensions]) {
   auto* kept = new std::vector<T, Allocator>(std::move(values));
@@ -41,7 +41,7 @@ NewArray<T> moved(std::vector<T, Allocator> values) {
   return moved(std::move(values), {size});
 }
 
-// The numbers of a vector that stays where it is.
+// A copy of a vector as a numpy array.
 template <typename T, typename Allocator>
 NewArray<T> copied(const std::vector<T, Allocator>& values) {
   return moved(values);
@@ -52,8 +52,8 @@ std::vector<T> vector_of(const Array<T>& array) {
   return {array.data(), array.data() + array.shape(0)};
 }
 
-// For a property that is a vector of the object's own: seen by Python without a copy, it keeps the object alive. Bind it with
-// rv_policy::automatic.
+// For a property that is a vector member: Python sees it without a copy, and the array keeps the object
+// alive. Bind it with rv_policy::automatic.
 template <typename Result, typename T>
 auto array_of(std::vector<T> Result::* member) {
   return [member](nanobind::pointer_and_handle<Result> self) {

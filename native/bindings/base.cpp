@@ -1,4 +1,4 @@
-// What concerns all kernels: stopping long work early.
+// Bindings shared by all kernels: cancellation of long work.
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
@@ -13,13 +13,13 @@ namespace {
 
 using arcwise::WorkLimit;
 
-// A limit that Python holds; entered by the thread that works.
+// A limit owned by Python and entered by the working thread.
 struct PythonWorkLimit {
   explicit PythonWorkLimit(double seconds) : limit(end_after(seconds)) {}
 
   static WorkLimit::Clock::time_point end_after(double seconds) {
     if (std::isnan(seconds)) throw nb::value_error("seconds: found nan");
-    constexpr double DECADE = 3e8;  // longer than any process, and far from an overflow
+    constexpr double DECADE = 3e8;  // longer than any process, and no risk of overflow
     return WorkLimit::Clock::now() + std::chrono::duration_cast<WorkLimit::Clock::duration>(
                                          std::chrono::duration<double>(std::clamp(seconds, 0.0, DECADE)));
   }

@@ -32,10 +32,10 @@ auto atoms_of(const TreebankLayout& layout, nb::bytes data, const std::vector<st
   return moved(std::move(atoms), {layout.words(), names.size()});
 }
 
-constexpr size_t WEIGHT_BLOCK = 256;  // 8-bit weights that share a scale in a model file
+constexpr size_t WEIGHT_BLOCK = 256;  // number of 8-bit weights that share a scale in a model file
 
-// A table of weights from a bit for each of its cells, and 8-bit values, with a scale for every block, of the
-// cells whose bit is set (the first cell is the highest bit of a byte).
+// Unpacks a weight table from a bit per cell and, for the cells whose bit is set, 8-bit values with a scale
+// per block (the first cell is the highest bit of a byte).
 auto spread_weights(Array<uint8_t> bits, Array<int8_t> values, Array<float> scales, size_t size) {
   if (bits.shape(0) * 8 < size || scales.shape(0) * WEIGHT_BLOCK < values.shape(0))
     throw nb::value_error("the bits, values and scales of the weights do not fit together");
@@ -74,7 +74,7 @@ arcwise::LookAlikes look_alikes_of(const std::vector<std::string>& characters,
   return {own, stand_ins};
 }
 
-// The FORM of every word with its stand-ins; None if no word has any.
+// The FORM of every word after substitution; None if no word changes.
 std::optional<arcwise::StringColumn> forms_of(const arcwise::LookAlikes& look_alikes,
                                               const TreebankLayout& layout, nb::bytes data) {
   const char* source = data.c_str();

@@ -74,7 +74,7 @@ void set_classes(ArcTable& table, Array<uint32_t> starts, Array<uint16_t> ids, A
         throw nb::value_error("labels that break the rule of the root");
 }
 
-// The sets of labels of the classes, without the one of all labels that comes after them.
+// The label sets of the classes, without the sets of all legal labels that follow them.
 std::vector<uint32_t> label_starts(const ArcTable& table) {
   const auto& starts = table.states.set_starts;
   return {starts.begin(),
@@ -124,7 +124,7 @@ const int32_t* words_of(const Required& given, const ArcData& data, const char* 
   return given->data();
 }
 
-// A table with its weights, and which of its rows have any: what turns a treebank into scores.
+// A table with its weights and a record of its nonzero rows; scores treebanks.
 class GraphScorer {
  public:
   GraphScorer(const ArcTable& table, Array<float> weights, double temperature, double label_temperature,
@@ -169,7 +169,7 @@ ScoreBatch scores(const GraphScorer& scorer, const ArcData& data, Required requi
   return score_treebank(scorer.weighted(), data, heads, threads);
 }
 
-// The places of the features of one arc in one state: what its score is the sum of.
+// The places of the features of one arc in one state, whose weights add up to its score.
 std::vector<uint32_t> feature_places(const ArcTable& table, const ArcData& data, size_t sentence, int head,
                                      int modifier, int state) {
   ArcSentence prepared;

@@ -44,7 +44,7 @@ std::vector<double> parameters(Array<double> theta, int tags) {
   return vector_of(theta);
 }
 
-// Calls work(sentence, heads of its words with the root, workspace) and collects the heads of words alone.
+// Calls work(sentence, heads including the root, workspace) and collects the heads of the words.
 template <typename Work>
 std::vector<int32_t> heads_of_all(const TagCorpus& corpus, int threads, Work work) {
   std::vector<int32_t> heads(corpus.tags.size(), -1);

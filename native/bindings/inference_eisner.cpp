@@ -15,7 +15,7 @@ using Doubles = Array<double>;
 using Offsets = Array<int64_t>;
 using Lengths = Array<int32_t>;
 
-// Kept between calls: to allocate it would take as long as a short sentence.
+// Kept between calls: allocating it would take as long as parsing a short sentence.
 EisnerWorkspace& workspace_of_thread() {
   thread_local EisnerWorkspace workspace;
   return workspace;
@@ -53,7 +53,7 @@ auto decode_batch(Doubles scores, Offsets offsets, Lengths lengths, bool single_
   return std::make_tuple(heads, values);
 }
 
-// Heads of sentence s start at k·(its start); counts says how many of its k places are filled.
+// Heads of sentence s start at k·(its start); counts says how many of its k slots are filled.
 auto k_best_batch(Doubles scores, Offsets offsets, Lengths lengths, bool single_root, int k, int threads,
                   Array<int32_t> span_ends, Offsets span_starts) {
   if (k < 1) throw nb::value_error("k must be at least 1");

@@ -14,7 +14,8 @@ using Doubles = Array<double>;
 using Offsets = Array<int64_t>;
 using Lengths = Array<int32_t>;
 
-// Kept between calls: freeing it would let malloc give its pages back, and the next call fault them in again.
+// Kept between calls: freeing it would let malloc return its pages, and the next call would fault them in
+// again.
 MatrixTreeWorkspace& workspace_of_thread() {
   thread_local MatrixTreeWorkspace workspace;
   return workspace;

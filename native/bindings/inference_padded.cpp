@@ -1,5 +1,6 @@
-// Padded batches of tensors. Arrays are given by their addresses: to make numpy views of them would take longer than a short sentence.
-// arcwise/torch/cpu.py checks types, shapes and contiguity, and keeps the tensors alive during the call.
+// Padded batches of tensors. Arrays are passed as addresses, because creating numpy views would take longer
+// than a short sentence. arcwise/torch/cpu.py checks types, shapes and contiguity, and keeps the tensors
+// alive during the call.
 #include <cstdint>
 
 #include "bindings/rooms.hpp"
@@ -18,7 +19,7 @@ T* at(Address address) {
   return reinterpret_cast<T*>(address);  // NOLINT
 }
 
-// A batch as it comes from Python. span_starts is 0 where there are no spans at all.
+// A batch as passed from Python. span_starts is 0 if there are no spans.
 struct GivenBatch {
   bool is_double;
   Address scores, lengths;
@@ -51,7 +52,7 @@ struct GivenBatch {
             threads};
   }
 
-  // Calls run(batch, Real{}) with the batch of its type of number, without the GIL.
+  // Calls run(batch, Real{}) with the batch in its floating-point type, without the GIL.
   template <typename Run>
   void with(int threads, Run run) const {
     check();

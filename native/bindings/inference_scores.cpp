@@ -1,4 +1,4 @@
-// Scores of a batch, the decoder and the losses that start from them.
+// Scores of a batch, and the decoder and losses that start from them.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -27,7 +27,7 @@ namespace {
 template <typename T>
 using Optional = std::optional<Array<T>>;
 
-// The numbers of an array that may be missing, which must have so many.
+// The data of an optional array, which must have the given size.
 template <typename T>
 const T* checked(const Optional<T>& given, size_t size, const char* what) {
   if (!given) return nullptr;
@@ -37,14 +37,14 @@ const T* checked(const Optional<T>& given, size_t size, const char* what) {
 
 using Numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
-// What ScoreBatch::set_highest takes; empty if there is nothing.
+// The argument of ScoreBatch::set_highest, or empty.
 std::vector<double> by_word(const ScoreBatch& scores, const Optional<double>& highest) {
   if (!highest || highest->shape(0) == 0) return {};
   checked(highest, scores.words(), "one number per word is needed");
   return vector_of(*highest);
 }
 
-// The arrays are kept alive, not copied.
+// Keeps the arrays alive instead of copying them.
 ScoreBatch dense(const std::vector<Numbers>& arrays, int labels, Optional<double> highest) {
   std::vector<const double*> data;
   std::vector<int32_t> lengths;
@@ -74,8 +74,8 @@ ScoreBatch constrained(const ScoreBatch& scores, Optional<int32_t> heads, Option
   return scores.constrained(kept_heads, kept_labels, mask, std::move(before));
 }
 
-// A batch as plain arrays, and made again from them: labels, clusters, sets of labels; lengths; place and set of every arc; scores;
-// what was known before constraints.
+// The plain arrays a batch is packed into and rebuilt from: labels, clusters, sets of labels; lengths; place
+// and set of every arc; scores; highest arc weights before constraints.
 using Parts = std::tuple<int, int, NewArray<uint32_t>, NewArray<uint16_t>, NewArray<int32_t>,
                          NewArray<int32_t>, NewArray<int32_t>, NewArray<double>, NewArray<double>>;
 
@@ -86,7 +86,7 @@ Parts parts(const ScoreBatch& batch) {
   for (size_t s = 0; s < batch.size(); ++s) {
     const ArcScores<double>& own = batch.scores(s, memory);
     lengths.push_back(own.n);
-    size_t size = 0;  // up to the last value of an arc that is there, as of_parts counts
+    size_t size = 0;  // up to the last value of an existing arc, as of_parts counts
     for (const auto& arc : own.arcs) {
       starts.push_back(arc.start);
       sets.push_back(arc.set);
@@ -217,14 +217,15 @@ void bind_results(nb::module_& m) {
 
 using Writable = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 
-// Column 0 and the diagonal of each matrix of (…, n+1, n+1) become -inf; false, and nothing changed, if a
-// score is NaN, infinite or above the largest.
+// Sets column 0 and the diagonal of each (…, n+1, n+1) matrix to -inf; returns false, without any change, if
+// a score is NaN, infinite or above the largest.
 bool mask_arc_scores(Writable scores) {
   const size_t side = scores.ndim() < 2 ? 0 : scores.shape(scores.ndim() - 1);
   if (side == 0 || scores.shape(scores.ndim() - 2) != side) return false;
   double* const first = scores.data();
   const size_t count = scores.size();
-  // As integers, sizes of doubles have the order of their bits, and infinity and NaN come last: one comparison.
+  // As integers, the bits of absolute values sort like the doubles, with infinity and NaN last, so one
+  // comparison suffices.
   constexpr auto LARGEST_BITS = std::bit_cast<int64_t>(LARGEST_SCORE);
   int64_t wrong = 0;
   for (size_t i = 0; i < count; ++i)
@@ -327,7 +328,7 @@ void bind_batch(nb::module_& m) {
           "(values of the sentences, gradient by label as by_label places them)");
 }
 
-// Which of the rows of heads, (M, N+1), are those of a tree of the class over as many words as lengths says: 1, or 0.
+// Whether each row of heads, (M, N+1), is a tree of the class over the given number of words: 1 or 0.
 auto are_trees(nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> heads,
                Array<int32_t> lengths, bool projective, bool single_root) {
   const size_t rows = heads.shape(0), side = heads.shape(1);

@@ -16,7 +16,7 @@ using Lengths = Array<int32_t>;
 
 double decode(ScoreMatrix scores, bool single_root, HeadsOut heads) {
   if (!is_readable(scores) || heads.shape(0) != scores.shape(0)) return UNREADABLE;
-  thread_local SpanningTreeWorkspace workspace;  // to allocate it would take longer than a short sentence
+  thread_local SpanningTreeWorkspace workspace;  // allocating it would take longer than a short sentence
   return spanning_tree_decode(scores.data(), words_of(scores), single_root, heads.data(), workspace);
 }
 
@@ -31,7 +31,7 @@ auto decode_batch(Doubles scores, Offsets offsets, Lengths lengths, bool single_
   return std::make_tuple(heads, values);
 }
 
-// Heads of sentence s start at k·(its start); counts says how many of its k places are filled.
+// Heads of sentence s start at k·(its start); counts says how many of its k slots are filled.
 auto k_best_batch(Doubles scores, Offsets offsets, Lengths lengths, bool single_root, int k, int threads) {
   if (k < 1) throw nb::value_error("k must be at least 1");
   const ArcMatrices batch(scores, offsets, lengths);

@@ -1,4 +1,4 @@
-// Sparse linear models, lists of numbers and training options, to Python and back.
+// Conversion of sparse linear models, lists of numbers and training options to and from Python.
 #pragma once
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>

@@ -1,7 +1,8 @@
-// The native module: each room registers its own functions, in a file of its own.
+// The native module: each room registers its functions, in its own file.
 #include "bindings/rooms.hpp"
 
-// Declared here, because rooms.hpp takes part in the hash of every recorded figure (measuring/sources.py), and no figure uses these.
+// Declared here because rooms.hpp is part of the hash of every recorded figure (measuring/sources.py), and no
+// figure uses these.
 void bind_factors(nanobind::module_& m);
 void bind_base(nanobind::module_& m);
 void bind_factors_legal(nanobind::module_& m);
@@ -10,7 +11,7 @@ void bind_siblings(nanobind::module_& m);
 void bind_factors_padded(nanobind::module_& m);
 
 NB_MODULE(ARCWISE_MODULE, m) {
-  nanobind::set_leak_warnings(false);  // objects that live until Python exits are no leaks
+  nanobind::set_leak_warnings(false);  // objects that live until Python exits are not leaks
   m.doc() = "Kernels of arcwise. Thin bindings: check, release the GIL, call.";
   m.attr("__version__") = ARCWISE_VERSION;
   bind_base(m);

@@ -1,4 +1,4 @@
-// One registration function per room of the house (see ARCHITECTURE.md).
+// One registration function per room (see ARCHITECTURE.md).
 #pragma once
 #include <nanobind/nanobind.h>
 

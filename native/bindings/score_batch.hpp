@@ -1,4 +1,4 @@
-// Arc scores of a batch of sentences as they come from Python.
+// Arc scores of a batch of sentences, as passed from Python.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -13,7 +13,7 @@
 
 namespace arcwise {
 
-// Matrices one after the other: matrix s is the (n+1)² numbers from offsets[s], n = lengths[s].
+// Concatenated matrices: matrix s is the (n+1)² numbers from offsets[s], n = lengths[s].
 struct ArcMatrices {
   ArcMatrices(const bindings::Array<double>& scores, const bindings::Array<int64_t>& offsets,
               const bindings::Array<int32_t>& lengths)
@@ -38,12 +38,12 @@ struct ArcMatrices {
   const int64_t* offsets;
   const int32_t* lengths;
   size_t sentences;
-  double work = 0;                   // Σ (n+1)³, what inference over trees takes
-  std::vector<int64_t> head_starts;  // where the heads of each sentence start in a flat array of n+1 each
+  double work = 0;                   // Σ (n+1)³, the cost of inference over trees
+  std::vector<int64_t> head_starts;  // start of each sentence's heads in a flat array of n+1 each
 };
 
-// Calls work(sentence, workspace) for every sentence, without the GIL, one workspace a thread; no more
-// threads than pay. trees: how many each sentence is asked for.
+// Calls work(sentence, workspace) for every sentence, without the GIL and with one workspace per thread;
+// starts only as many threads as pay off. trees: number of trees requested per sentence.
 template <typename Workspace, typename Work>
 void for_each_sentence(const ArcMatrices& batch, int threads, Work work, int trees = 1) {
   nanobind::gil_scoped_release release;

@@ -1,4 +1,4 @@
-// Arc scores of a single sentence, for calls that should cost little more than their kernel.
+// Arc scores of a single sentence, for calls whose overhead must be small.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -15,7 +15,7 @@ using ScoreMatrix =
 using HeadsOut = nanobind::ndarray<int32_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
 using MatrixOut = nanobind::ndarray<double, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
 
-// What a call returns for scores that are not square, or above the largest: Python then says what is wrong with them.
+// Returned for scores that are not square or above the largest; Python then reports what is wrong with them.
 constexpr double UNREADABLE = std::numeric_limits<double>::quiet_NaN();
 
 inline int words_of(const ScoreMatrix& scores) { return static_cast<int>(scores.shape(0)) - 1; }

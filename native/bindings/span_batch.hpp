@@ -1,11 +1,11 @@
-// Spans of a batch of sentences as they come from Python.
+// Spans of a batch of sentences, as passed from Python.
 #pragma once
 #include "bindings/score_batch.hpp"
 #include "kernels/inference/eisner.hpp"
 
 namespace arcwise {
 
-// Spans that must be subtrees: those of sentence s are the pairs of ends from 2·starts[s] to 2·starts[s+1].
+// Spans that must be subtrees: those of sentence s are the pairs from 2·starts[s] to 2·starts[s+1].
 struct SpanBatch {
   SpanBatch(const bindings::Array<int32_t>& ends, const bindings::Array<int64_t>& starts,
             const ArcMatrices& batch)

@@ -1,4 +1,4 @@
-// What a teacher says, as it comes from Python: checked once, here.
+// A teacher's targets, as passed from Python and checked here, once.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace arcwise::bindings {
 
-// Arcs join two tokens of their sentence, shares and weights are above 0.
+// Checks that arcs join two tokens of their sentence and that shares and weights are positive.
 inline TaughtArcs taught_arcs(const std::vector<uint32_t>& sentence_words, const Array<int64_t>& starts,
                               const Array<int32_t>& heads, const Array<int32_t>& labels,
                               const Array<double>& shares, const Array<double>& weights) {

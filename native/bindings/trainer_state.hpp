@@ -1,4 +1,4 @@
-// The state of an online trainer, for whoever mixes several: what it has learned from one sentence to the next.
+// The state of an online trainer, exposed for parameter mixing.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/vector.h>
@@ -10,7 +10,7 @@
 
 namespace arcwise::bindings {
 
-// `tables` write through: what Python writes there is what the trainer goes on from.
+// `tables` are writable views: the trainer continues from what Python writes there.
 template <typename Trainer>
 void bind_state(nanobind::class_<Trainer>& trainer) {
   trainer

@@ -76,7 +76,7 @@ std::vector<std::vector<GraphArc>> arcs_of(const std::vector<std::vector<GraphTu
   return out;
 }
 
-// Checked: arcs join words of their sentence.
+// Checks that arcs join words of their sentence.
 void check_graphs(const std::vector<std::vector<GraphArc>>& graphs, const std::vector<int>& words) {
   if (graphs.size() != words.size()) throw nb::value_error("one graph per sentence");
   for (size_t s = 0; s < graphs.size(); ++s)
@@ -92,7 +92,7 @@ void set_graphs(TransitionData& data, const std::vector<std::vector<GraphTuple>>
   check_graphs(data.graphs, words);
 }
 
-// Weights travel as one array: those of moves, then those of labels.
+// Weights are passed as one array: those of moves, then those of labels.
 void set_weights(TransitionScorer& scorer, Array<float> weights) {
   if (weights.shape(0) != scorer.moves.size() + scorer.label_rows.size())
     throw nb::value_error("weights: another size was expected");
@@ -131,7 +131,7 @@ void bind_parses(nb::module_& m) {
       .def_ro("dead_ends", &Parses::dead_ends);
 }
 
-// A trainer with its scorer and data, which Python keeps alive.
+// Builds a trainer over its scorer and data, which Python keeps alive.
 void make_trainer(TransitionTrainer* self, TransitionScorer& scorer, const TransitionData& data,
                   UpdateRule rule, int beam, bool single_root, double explore, double dropout,
                   double step_bound, int warm_epochs, uint64_t seed, bool static_oracle) {
@@ -155,7 +155,7 @@ std::vector<MoveTuple> tuples(const std::vector<Move>& moves) {
   return out;
 }
 
-// Every legal move of a state with its score (and its best label), for a look inside.
+// Every legal move of a state with its score (and its best label), for inspection.
 std::vector<std::tuple<int, int, int, int, double>> scored_moves(const TransitionScorer& scorer,
                                                                  const TransitionData& data, size_t sentence,
                                                                  const TransitionState& state,
@@ -171,8 +171,8 @@ std::vector<std::tuple<int, int, int, int, double>> scored_moves(const Transitio
   return out;
 }
 
-// Where the weights of a move are in the array of all weights, for a look inside. `dropped`: words (1..n)
-// whose form is taken for unknown; none of the others is, as in training.
+// The indices of a move's weights in the array of all weights, for inspection. `dropped`: words (1..n) whose
+// form counts as unknown; no others do, as in training.
 std::vector<size_t> weight_places(const TransitionScorer& scorer, const TransitionData& data, size_t sentence,
                                   const TransitionState& state, const std::tuple<int, int, int, int>& given,
                                   const std::vector<int>& dropped) {

@@ -47,7 +47,7 @@ nb::typed<nb::list, nb::str> column_strings(const TreebankLayout& layout, nb::by
   return out;
 }
 
-// One column of the given rows as codes, and the distinct strings that they stand for.
+// One column of the given rows as codes, and the distinct strings they index.
 nb::typed<nb::tuple, nb::ndarray<nb::numpy, int32_t>, nb::typed<nb::list, nb::str>> column_codes(
     const TreebankLayout& layout, nb::bytes text, Array<uint32_t> rows, int column) {
   const uint32_t* first = rows.data();
@@ -136,7 +136,7 @@ arcwise::LemmaScript script_of(const LemmaRecipe& recipe) {
   return {static_cast<arcwise::LemmaCase>(casing.at(0)), drop_first, drop_last, before, after, whole};
 }
 
-// Scripts that lemmas are made by; made once for many treebanks.
+// Lemma scripts, built once and applied to many treebanks.
 struct LemmaScripts {
   std::vector<arcwise::LemmaScript> scripts;
 };

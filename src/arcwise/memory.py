@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable
 
 LARGE = 1 << 19
-"""Bytes from which an allocation of a service gets pages of its own."""
+"""Minimum size in bytes of the allocations of a service that get separate pages."""
 UNUSED = 1 << 22
 """Bytes that may stay unused at the end of a service's heap."""
 PAUSE = 5.0
@@ -31,7 +31,7 @@ _USER_SETTINGS = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_MM
 
 
 def mmap_large_allocations() -> bool:
-    """Give large allocations of this process and its forks pages of their own.
+    """Give large allocations of this process and its forks separate pages.
 
     Returns whether the settings took effect: not without glibc, nor against the user's environment variables.
     """

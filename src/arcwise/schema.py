@@ -1,8 +1,8 @@
 """Declared JSON: one declaration gives the checks, the error messages and the JSON Schema.
 
 An object is a subclass of ``JsonObject``; ``check_json`` turns a JSON value into an instance of it, or raises
-``InputError`` with one sentence that says where the value is wrong and what was expected there.
-``json_schema`` describes the same class for others.
+``InputError`` with one sentence that locates the wrong value and names the expected one. ``json_schema``
+describes the same class for others.
 
 pydantic does the work. Import this module only where JSON is read: pydantic takes 50 ms to import, and
 ``arcwise --help`` needs none of it.
@@ -31,7 +31,7 @@ from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_sc
 
 from arcwise.errors import InputError
 
-# Strict: JSON has types of its own, and pydantic would otherwise read "3" and true as numbers.
+# Strict: JSON is typed, and pydantic would otherwise read "3" and true as numbers.
 Text = Annotated[str, Strict()]
 Flag = Annotated[bool, Strict()]
 Whole = Annotated[int, Strict(), Field(ge=-(2**31) + 1, le=2**31 - 1)]  # what native code can take
@@ -39,7 +39,7 @@ Whole = Annotated[int, Strict(), Field(ge=-(2**31) + 1, le=2**31 - 1)]  # what n
 
 @dataclass(frozen=True)
 class Expected:
-    """Annotation: what messages say was expected, in place of pydantic's own words."""
+    """Annotation: the expected value as described in messages, in place of pydantic's wording."""
 
     text: str
 
@@ -52,7 +52,7 @@ Probability = Annotated[float, Strict(), Field(ge=0, le=1), Expected("a number f
 
 
 def refused(expected: str) -> PydanticCustomError:
-    """The error for a validator of one's own to raise: the value is not what is expected."""
+    """The error that custom validators raise for an unexpected value."""
     return PydanticCustomError(_EXPECTED, expected)
 
 

@@ -90,7 +90,7 @@ def test_what_another_program_did_is_taken_in_where_nothing_was_edited(file: Pat
 def test_an_empty_file_is_not_taken_in(file: Path) -> None:
     with AnnotationDocument.open(file) as document:
         file.write_bytes(b"")
-        with pytest.raises(InputError, match="has no sentence any more"):
+        with pytest.raises(InputError, match="has no sentences any more"):
             document.merge_external_changes()
         assert document.treebank().data == ALL.encode()
 

@@ -116,8 +116,8 @@ def train(capsys: Output, folder: Path, *more: str) -> str:
             ["--parser", "transition", "--trainer", "eg"],
             "--trainer: found 'eg', expected one of perceptron, mira (eg is for --parser graph)",
         ),
-        (["--jackknife", "0"], "--jackknife: is an option of --pipeline, which was not given"),
-        (["--note", "a=b"], "--note: is an option of --pipeline, which was not given"),
+        (["--jackknife", "0"], "--jackknife: needs --pipeline"),
+        (["--note", "a=b"], "--note: needs --pipeline"),
     ],
 )
 def test_an_option_of_another_kind_names_it(

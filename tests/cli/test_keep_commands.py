@@ -96,8 +96,8 @@ def test_the_list_of_columns_may_be_left_out_wherever_the_option_stands(
         ("transition", ["--misc-constraints"], "--misc-constraints: found True, which a transition-based"),
         ("transition", ["--alternatives", "2"], "--alternatives: found 2, which a transition-based parser"),
         ("graph", ["--alternatives", "-1"], "--alternatives: found -1, expected 0..1000"),
-        ("graph", ["--html", "x.html", "-o", "y"], "--html: found --output too"),
-        ("graph", ["--html", "x.html", "--show"], "--html: found --show too"),
+        ("graph", ["--html", "x.html", "-o", "y"], "--html: cannot be combined with --output"),
+        ("graph", ["--html", "x.html", "--show"], "--html: cannot be combined with --show"),
     ],
 )
 def test_what_cannot_be_is_one_line_and_status_2(

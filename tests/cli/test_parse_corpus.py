@@ -116,11 +116,11 @@ def test_broken_records_end_with_status_1(here: Path, capsys: Output) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--in", "crawl"], "--in: found no --out"),
-        (["--out", "parsed"], "--out: found no --in"),
+        (["--in", "crawl"], "--in: needs --out"),
+        (["--out", "parsed"], "--out: needs --in"),
         (["--in", "crawl", "--out", "parsed", "a.txt"], "no such file"),
-        (["--in", "crawl", "--out", "parsed", "--text", "a"], "expected --in and --out alone"),
-        (["--in", "crawl", "--out", "parsed", "--show"], "expected --in and --out alone"),
+        (["--in", "crawl", "--out", "parsed", "--text", "a"], "--in: cannot be combined with files"),
+        (["--in", "crawl", "--out", "parsed", "--show"], "--in: cannot be combined with files"),
         (["--in", "nowhere", "--out", "parsed"], "nowhere: no such file"),
         (["--in", "*.none", "--out", "parsed"], "no file matches the pattern"),
         (

@@ -301,10 +301,10 @@ def test_ten_thousand_words_in_one_sentence(parse: Parse) -> None:
             "--format: found 'words', expected one of auto, text, lines, tokens, conllu, json",
         ),
         (["--to", "xml"], "--to: found 'xml', expected one of conllu, json"),
-        (["--to", "json", "--show"], "--to: found --show too"),
-        (["--to", "json", "--html", "x.html"], "--to: found --html too"),
+        (["--to", "json", "--show"], "--to: cannot be combined with --show"),
+        (["--to", "json", "--html", "x.html"], "--to: cannot be combined with --html"),
         (["--max-words", "0"], "--max-words"),
-        (["--in", "x", "--out", "y", "--immediate"], "--in: found files, --text,"),
+        (["--in", "x", "--out", "y", "--immediate"], "--in: cannot be combined with files, --text,"),
     ],
 )
 def test_bad_options_are_one_line(

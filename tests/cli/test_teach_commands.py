@@ -118,9 +118,9 @@ def test_a_pipeline_is_taught_with_raw_text(folder: Path) -> None:
             ["--teacher", "teacher", "--text", "empty.conllu"],
             "empty.conllu: found no sentence, expected CoNLL-U",
         ),
-        (["--text", "text.conllu.gz"], "--text: is an option of --teacher, which was not given"),
-        (["--gold-share", "0.3"], "--gold-share: is an option of --teacher, which was not given"),
-        (["--teacher-folds", "3"], "--teacher-folds: is an option of --teacher, which was not given"),
+        (["--text", "text.conllu.gz"], "--text: needs --teacher"),
+        (["--gold-share", "0.3"], "--gold-share: needs --teacher"),
+        (["--teacher-folds", "3"], "--teacher-folds: needs --teacher"),
         (["--teacher", "teacher", "--gold-share", "1.5"], "--gold-share: found 1.5, expected 0..1"),
         (
             ["--teacher", "teacher", "--text-weight", "0"],
@@ -154,7 +154,7 @@ def test_what_does_not_fit_is_told_in_one_line(
 
 def test_a_section_without_a_teacher_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train(folder, "new", config="taught.toml") == 2
-    assert "distillation: found the section [distillation], but no teacher" in capsys.readouterr().err
+    assert "distillation: the section [distillation] needs a teacher" in capsys.readouterr().err
     (folder / "unknown.toml").write_text(SETTINGS + "[distillation]\nshare = 0.25\n")
     assert train(folder, "new", "--teacher", "teacher", config="unknown.toml") == 2
     assert "share" in capsys.readouterr().err

@@ -148,7 +148,7 @@ def test_merge_refuses_two_outputs_and_an_input_as_output(here: Path, capsys: Ou
     assert run([*arguments, "--git", "-o", "out.conllu"]) == 2
     assert "--git: cannot be combined with --output out.conllu" in capsys.readouterr().err
     assert run([*arguments, "fourth.conllu"]) == 2
-    assert "found a fourth file fourth.conllu" in capsys.readouterr().err
+    assert "fourth.conllu: is a fourth file" in capsys.readouterr().err
     assert run([*arguments, "-o", "mine.conllu"]) == 2
     assert "is an input too, expected a different output file" in capsys.readouterr().err
     assert not Path("out.conllu").exists()

@@ -31,6 +31,7 @@ from contracts.small_treebank import small_treebank
 
 KINDS = {
     "graph": "graph-latent",
+    "siblings": "siblings-mira",
     "transition": "transition-hybrid",
     "neural": "neural-tags",
     "neural-8-bit": "neural-8-bit",

@@ -24,7 +24,8 @@ from neural.random_models import random_parser
 TREES = [
     name
     for name in PARSERS
-    if name.startswith(("graph-", "transition-")) and name not in ("transition-dag", "graph-latent")
+    if name.startswith(("graph-", "siblings-", "transition-"))
+    and name not in ("transition-dag", "graph-latent")
 ]
 NEURAL = {
     "neural-root-label": {"root_label": "root", "seed": 17},

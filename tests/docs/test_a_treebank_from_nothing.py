@@ -153,7 +153,7 @@ def compare_with_itself(server: Process) -> None:
     """A rarer analysis of the same words is listed with its place."""
     from web.waiting import until
 
-    server.set(18, said(r"attaches word `(.+?)` of"), head="3")
+    server.set(18, said(r"If word `(.+?)` of"), head="3")
     server.post("/api/consistency", {})
     found = until(lambda: (got := server.get("/api/consistency?from=0&count=10").json())["ready"] and got)
     (group,) = found["groups"]
@@ -165,7 +165,7 @@ def compare_with_itself(server: Process) -> None:
 
 def check(server: Process) -> None:
     """A slip is found, and repaired by what the server offers."""
-    slip = said("Somebody typed `(.+?)`")
+    slip = said("mistyped as `(.+?)`")
     server.set(20, "2", deprel=slip)
     (finding,) = found_by(server)
     assert finding["rule"] == "unknown-udeprel"

@@ -153,5 +153,5 @@ def test_who_stops_asking_ends_what_is_held_and_may_ask_again() -> None:
 
 
 def test_workers_that_die_as_they_start_are_an_error() -> None:
-    with pytest.raises(WorkerError, match=r"workers die as they start \(signal 9\)"):
+    with pytest.raises(WorkerError, match=r"workers fail to start \(signal 9\)"):
         list(Dispatcher(Pretended(1, deaths=10**6, chance=1.0), 2).map([1]))

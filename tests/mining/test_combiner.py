@@ -92,10 +92,22 @@ def test_a_model_of_planted_errors_adds_what_revisions_do_not_show() -> None:
     assert alone.planted is None
     assert both.planted is not None
     added = both.planted.log_odds(features) + PLANTED_SHIFT
-    assert both.log_odds(features) == pytest.approx(either(alone.log_odds(features), added))
-    assert (both.log_odds(features) > alone.log_odds(features)).all()
+    before, after = (c.log_odds(features) - c.shift for c in (alone, both))
+    assert after == pytest.approx(either(before, added))
+    assert (after > before).all()
     mirrored = replace(features, numbers={"a": -features.numbers["a"]})
     assert np.diff(both.planted.log_odds(mirrored))[0] > 1
+
+
+def test_the_mean_probability_is_that_of_a_usual_treebank() -> None:
+    histories = {name: history(seed) for seed, name in enumerate("xyz")}
+    # Every word of one treebank was revised: an outlier, which must not make every treebank suspicious.
+    histories["z"] = replace(histories["z"], revised=np.ones_like(histories["z"].revised))
+    combiner = Combiner.train(histories, planted={"w": history(5)})
+    rates = [float(of.revised.mean()) for of in histories.values()]
+    means = [float((1 / (1 + np.exp(-combiner.log_odds(of.features)))).mean()) for of in histories.values()]
+    assert np.median(means) == pytest.approx(np.median(rates), abs=1e-3)
+    assert np.mean(rates) > np.median(rates) + 0.1
 
 
 def test_a_kind_that_is_often_wrong_elsewhere_is_suspicious() -> None:
@@ -119,8 +131,10 @@ def test_a_combiner_of_version_2_is_read() -> None:
     combiner = Combiner.train({name: history(seed) for seed, name in enumerate("xy")}, rounds=5)
     packed = combiner.pack()
     features = history(9).features
-    former = Combiner.unpack(Packed(packed.kind, 2, packed.header, packed.arrays))
-    assert former.log_odds(features) == pytest.approx(combiner.log_odds(features), abs=1e-5)
+    header = {name: value for name, value in packed.header.items() if name != "shift"}
+    former = Combiner.unpack(Packed(packed.kind, 2, header, packed.arrays))
+    assert former.shift == 0
+    assert former.log_odds(features) == pytest.approx(combiner.log_odds(features) - combiner.shift, abs=1e-5)
 
 
 def test_a_damaged_combiner_is_refused() -> None:

@@ -10,13 +10,18 @@ import pytest
 from arcwise.mining import RevisionHistory, Revisions, mine
 from arcwise.mining.boosting import BoostedTrees
 from arcwise.mining.error_model import (
+    _ALL_RULES,
     _PRIOR,
+    _RULE_PRIOR,
+    _RULE_WORDS,
+    _UNSEEN_RULE,
     ErrorModel,
     _is_evidence,
     _matrix,
     _rates,
     _rates_of_others,
     _ratios,
+    _rule_rates,
 )
 from arcwise.mining.features import ErrorFeatures
 from arcwise.mining.history import SWEPT, TREEBANK_WEIGHT
@@ -97,8 +102,64 @@ def test_columns_are_ranks_ranks_within_kinds_and_rates() -> None:
 
 
 def test_only_signals_and_rates_are_evidence() -> None:
-    names = ("parsers.mean", "arc.length", "sentence.length", "rules.arc")
+    names = ("parsers.mean", "arc.length", "sentence.length", "tags.upos")
     assert _is_evidence(names, np.zeros((1, 6))).tolist() == [True, False, False, True, True, True]
+
+
+def ruled(seed: int, rules: dict[str, tuple[int, int]], count: int = 400) -> RevisionHistory:
+    """Words of which some break a rule: rule → (errors, words); of all others, every twentieth is an error."""
+    plain = history(seed, count)
+    kinds, wrong = [""] * count, np.arange(count) % 20 == 0
+    first = 0
+    for rule, (errors, words) in rules.items():
+        kinds[first : first + words] = [rule] * words
+        wrong[first : first + words] = np.arange(words) < errors
+        first += words
+    features = replace(plain.features, kinds={**plain.features.kinds, "tree_rule": kinds})
+    return replace(plain, features=features, compared=np.ones(count, np.bool_), revised=wrong)
+
+
+def test_rates_of_rules_are_weighted_means_of_log_odds() -> None:
+    one, two = ruled(1, {"leaf": (18, 20), "cc": (1, 10)}), ruled(2, {"leaf": (6, 8), "gap": (0, 60)})
+
+    def rise(of: RevisionHistory, errors: int, words: int) -> float:
+        base = of.revised.mean()
+        rate = (errors + _RULE_PRIOR * base) / (words + _RULE_PRIOR)
+        return float(np.log(rate / (1 - rate)) - np.log(base / (1 - base)))
+
+    rises = [rise(one, 18, 20), rise(two, 6, 8), rise(one, 1, 10), rise(two, 0, 60)]
+    weights = [n / (n + _RULE_WORDS) for n in (20, 8, 10, 60)]
+    average = np.average(rises, weights=weights)
+    rates = _rule_rates([one, two], "tree_rule")
+    assert set(rates) == {"leaf", "cc", "gap", _UNSEEN_RULE}
+    assert rates[_UNSEEN_RULE] == pytest.approx(average, abs=1e-4)
+    leaf = (_ALL_RULES * average + rises[0] * weights[0] + rises[1] * weights[1]) / (
+        _ALL_RULES + weights[0] + weights[1]
+    )
+    assert rates["leaf"] == pytest.approx(leaf, abs=1e-4)
+    assert _ALL_RULES * average + rises[3] * weights[3] < 0
+    assert rates["gap"] == 0
+
+
+def test_the_rates_of_rules_about_trees_are_added_to_the_log_odds() -> None:
+    histories = {"x": ruled(1, {"leaf": (18, 20)}), "y": ruled(2, {"leaf": (9, 10), "cc": (0, 30)})}
+    model = ErrorModel.train(histories, rounds=5)
+    features = history(7, 4).features
+    blank = replace(features, kinds={**features.kinds, "tree_rule": [""] * 4})
+    broken = replace(features, kinds={**features.kinds, "tree_rule": ["", "leaf", "cc", "unheard of"]})
+    rates = model.rates["tree_rule"]
+    expected = [0.0, rates["leaf"], rates["cc"], rates[_UNSEEN_RULE]]
+    assert rates["leaf"] > rates[_UNSEEN_RULE] > rates["cc"] >= 0
+    assert model.log_odds(broken) - model.log_odds(blank) == pytest.approx(expected)
+    assert model.log_odds(features).tolist() == model.log_odds(blank).tolist()
+
+
+def test_the_severity_of_rules_is_not_read() -> None:
+    plain = history(1)
+    numbers = {**plain.features.numbers, "rules.arc": plain.revised.astype(float)}
+    severe = replace(plain, features=replace(plain.features, numbers=numbers))
+    model = ErrorModel.train({"x": severe, "y": severe}, rounds=5)
+    assert model.numbers == ("parsers.mean", "arc.length")
 
 
 def test_the_log_odds_are_the_mean_of_both_models() -> None:

@@ -46,6 +46,7 @@ def figures(name: str, old: str, new: str, test: Callable[[], object]) -> Fault:
 
 RATIOS = test_error_model.test_ratios_compare_the_rate_of_a_kind_with_that_of_all_words
 RATES = test_error_model.test_rates_are_means_over_treebanks_and_shrink_where_few_have_the_kind
+RULES = test_error_model.test_rates_of_rules_are_weighted_means_of_log_odds
 OTHERS = test_error_model.test_a_treebank_is_described_by_the_rates_of_the_others_in_training
 COLUMNS = test_error_model.test_columns_are_ranks_ranks_within_kinds_and_rates
 MONOTONE = partial(test_error_model.test_trees_rise_everywhere_although_other_features_interact, 0)
@@ -74,14 +75,35 @@ FAULTS = {
     "rates without a prior": mining("error_model._ratios", "(count + _PRIOR)", "count", RATIOS),
     "rates not relative to the base": mining("error_model._ratios", ") / base)", "))", RATIOS),
     "words that were not compared": mining(
-        "error_model._ratios", "np.flatnonzero(history.compared)", "np.arange(len(history.compared))", RATIOS
+        "error_model._counts", "np.flatnonzero(history.compared)", "np.arange(len(history.compared))", RATIOS
     ),
     "no shrinkage of rates": mining("error_model._rates", "(len(values) + 1)", "len(values)", RATES),
     "a treebank knows its own rates": mining("error_model._rates_of_others", "if other != name", "", OTHERS),
     "punctuation in the ranks": mining(
         "error_model._matrix", "features.is_word if features.is_word.any() else", "", COLUMNS
     ),
-    "unknown kinds are suspicious": mining("error_model._matrix", "table.get(kind, 0.0)", "table.get(kind, 1.0)", COLUMNS),
+    "unknown kinds are suspicious": mining(
+        "error_model._rate_column", "table.get(_UNSEEN_RULE, 0.0)", "table.get(_UNSEEN_RULE, 1.0)", COLUMNS
+    ),
+    "rare rules weigh as much": mining(
+        "error_model._rule_rates", "count / (count + _RULE_WORDS)", "1.0", RULES
+    ),
+    "rules are not drawn to the average": mining(
+        "error_model._rule_rates", "_ALL_RULES * average + ", "", RULES
+    ),
+    "rules speak for the annotation": mining("error_model._rule_rates", "max(mean, 0.0)", "mean", RULES),
+    "rules are ignored": mining(
+        "error_model.ErrorModel.log_odds", "if _ADDED in self.rates", "if not self.rates",
+        test_error_model.test_the_rates_of_rules_about_trees_are_added_to_the_log_odds,
+    ),
+    "severity is read": mining(
+        "error_model.ErrorModel.train", "if not name.startswith(_REPLACED)", "",
+        test_error_model.test_the_severity_of_rules_is_not_read,
+    ),
+    "outliers count for calibration": mining(
+        "combiner._shift_to_rate", "np.median(means)", "np.mean(means)",
+        test_combiner.test_the_mean_probability_is_that_of_a_usual_treebank,
+    ),
     "length counts as evidence": mining(
         "error_model._is_evidence", "not name.startswith(_CONTEXT)", "True",
         test_error_model.test_only_signals_and_rates_are_evidence,
@@ -107,7 +129,7 @@ FAULTS = {
         "history.RevisionHistory.of", "& ~revisions.scattered", "", HISTORY
     ),
     "new labels of moved words": mining("history.RevisionHistory.of", "& ~revisions.moved", "", HISTORY),
-    "planted errors ignored": mining("combiner.Combiner.log_odds", "self.planted is None", "True", TWO_MODELS),
+    "planted errors ignored": mining("combiner.Combiner.log_odds", "self.planted is not None", "False", TWO_MODELS),
     "probabilities added": mining(
         "combiner.either", "np.logaddexp(np.logaddexp(a, b), a + b)", "np.logaddexp(a, b)",
         test_combiner.test_either_is_the_probability_of_a_union,

@@ -67,6 +67,17 @@ def test_bundles_of_features_are_those_of_each_word_however_many_attributes() ->
     assert len(coded.strings) == 20
 
 
+def test_features_are_as_probable_as_all_attributes_together() -> None:
+    values = ("", "a")
+    tags = TagAlphabets(("upos", "feats.Case", "lemma", "feats.Number"), (values, values, values, values))
+    by_tag = [np.array(shares) for shares in ([0.9, 1.0], [0.5, 0.8], [0.7, 0.6], [0.4, 0.5])]
+    probabilities = tags.probabilities(by_tag)
+    assert list(probabilities) == ["upos", "feats", "lemma"]
+    np.testing.assert_allclose(probabilities["upos"], [0.9, 1.0])
+    np.testing.assert_allclose(probabilities["feats"], [0.2, 0.4])
+    np.testing.assert_allclose(probabilities["lemma"], [0.7, 0.6])
+
+
 LEMMAS = """1	Birds	bird	NOUN	_	_	2	nsubj	_	_
 2	sang	sing	VERB	_	_	0	root	_	_
 3	songs	song	NOUN	_	_	2	obj	_	_

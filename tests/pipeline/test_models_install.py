@@ -211,7 +211,7 @@ def test_what_cannot_be_installed(
 def test_another_model_is_replaced_only_when_asked(model: Path, empty: Path, capsys: Output) -> None:
     install_model(str(model))
     other = shipped_models()["en"]
-    assert "is another model of that name" in refusal(capsys, "install", str(other), "--name", "xx")
+    assert "is a different model of that name" in refusal(capsys, "install", str(other), "--name", "xx")
     assert sha256(empty / "xx.arcwise") == sha256(model)
     assert run(["models", "install", str(other), "--name", "xx", "--overwrite"]) == 0
     assert sha256(empty / "xx.arcwise") == sha256(other)

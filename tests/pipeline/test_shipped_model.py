@@ -11,6 +11,7 @@ import pytest
 import arcwise
 from arcwise import native
 from arcwise.annotation.assistant import Assistant
+from arcwise.annotation.tag_accuracy import TagAccuracy
 from arcwise.cli.main import run
 from arcwise.models import shipped_models
 from arcwise.models.train_pipeline import raw_text_scores
@@ -39,6 +40,13 @@ def test_english() -> None:
     assert doc[1].upos == ["PRON", "VERB", "ADP", "PROPN", "ADP", "NUM", "PUNCT"]
     assert doc[1].lemmas[1] == "move"
     assert doc[1].tree.heads[1:].tolist() == [2, 0, 4, 2, 6, 2, 2]
+
+
+@pytest.mark.parametrize("name", ["en", "en-fast"])
+def test_sing_does_not_get_the_lemma_script_of_using(name: str) -> None:
+    """Its lemma was *se*."""
+    doc = arcwise.load(name)("Birds sing. She sings. He wants to sing.")
+    assert [word.lemma for word in doc.words if word.form.startswith("sing")] == ["sing"] * 3
 
 
 FORMS = ["The", "round", "table", "sounds", "well", "down", "by", "the", "old", "mill", "."]
@@ -72,6 +80,26 @@ def test_the_annotation_page_suggests_the_tags_of_a_parse_with_their_confidences
     for m, word in enumerate(Assistant(nlp).suggest(words[0]).words):
         assert word.tags == {name: value for name in TAGS if (value := parsed.column(name)[m]) != "_"}
         assert f"UposProb={word.upos_probability:.3f}|" in parsed.column("misc")[m]
+
+
+def test_tags_of_the_network_have_its_probabilities_on_the_annotation_page() -> None:
+    """Also in a file without any annotated tag, on which ``TagAccuracy`` has nothing to measure."""
+    nlp = arcwise.load("en")
+    words = Treebank.from_string(WORDS)
+    parser: Any = nlp.parser
+    network = parser.tag_probabilities(nlp.tagger.tag(words, keep=TAGS, confidence=True))
+    suggested = Assistant(nlp).suggest(words[0]).words
+    for m, word in enumerate(suggested):
+        agreed = {name for name, (values, _) in network.items() if values[m] == word.tags.get(name)}
+        assert {"upos", "xpos"} <= agreed
+        assert set(word.tag_probabilities) == agreed
+        for name in agreed - {"upos"}:
+            assert word.tag_probabilities[name] == network[name][1][m]
+    assert all(set(word.tag_probabilities) == set(word.tags) for word in suggested)
+    # Nothing measured on the file replaces them.
+    measured = TagAccuracy({"xpos": {"4 known": (1, 2)}}, frozenset(form.lower() for form in FORMS))
+    completed = measured.complete(words[0], Assistant(nlp).suggest(words[0])).words
+    assert [word.tag_probabilities for word in completed] == [word.tag_probabilities for word in suggested]
 
 
 @pytest.mark.parametrize("name", ["en", "en-fast"])

@@ -248,7 +248,7 @@ def test_words_that_cannot_be_split_or_joined() -> None:
     assert "expected at least two words" in refused(PLAIN, SplitWord("1", ("x",)))
     assert "expected at least two words" in refused(PLAIN, SplitWord("1", ("x", "")))
     assert "keep: found 3, expected 1..2" in refused(PLAIN, SplitWord("1", ("x", "y"), 3))
-    assert "found a word of a multiword token" in refused(RICH, SplitWord("1", ("x", "y"), multiword=True))
+    assert "is part of a multiword token" in refused(RICH, SplitWord("1", ("x", "y"), multiword=True))
     assert "expected the ID of a word of" in refused(RICH, SplitWord("8.1", ("x", "y")))
     assert "expected at least two words in order" in refused(RICH, JoinWords("5", "5"))
     assert "cut through the multiword token 3-4" in refused(RICH, JoinWords("4", "5"))

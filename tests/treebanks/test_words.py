@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import arcwise
 from arcwise import Sentence, Treebank
 from arcwise.treebanks import Word
+from arcwise.treebanks.search import Query
 from treebanks.generated import sentences
 from treebanks.samples import ALL, PARTIAL, RICH
 
@@ -218,6 +219,17 @@ def test_a_sentence_is_a_sequence_of_words() -> None:
     assert next(reversed(list(sentence))) == sentence[-1]
     with pytest.raises(IndexError, match="word 4 of 4"):
         sentence[4]
+
+
+def test_deprel_is_the_name_of_relations_wherever_columns_are_named() -> None:
+    deprels = ["nsubj", "root"]
+    sentence = Sentence.from_words(["Birds", "sing"], deprel=deprels)
+    assert sentence.deprels == deprels
+    assert [(word.deprel, word.label) for word in sentence] == [("nsubj", "nsubj"), ("root", "root")]
+    treebank = Treebank.from_sentences([sentence])
+    assert treebank.column("deprel") == deprels
+    assert treebank.annotate(deprel=["obj", "root"])[0].deprels == ["obj", "root"]
+    assert Query.parse("deprel=nsubj").count(treebank) == (1, 1)
 
 
 def test_lefts_rights_and_ancestors() -> None:

@@ -187,6 +187,18 @@ def test_only_messages_of_the_chosen_level_are_logged(
             assert lines == [f"arcwise: {message}" for message in [*expected, *["GET /"] * access]]
 
 
+def test_options_of_the_log_reach_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings: list[Any] = []
+    monkeypatch.setattr(
+        "arcwise.cli.serve.configure_log",
+        lambda level, form, *, access: settings.append((level, form, access)),
+    )
+    missing = ["serve", "--port", "0", "--model", "missing.arcwise"]
+    assert run(missing) == 2
+    assert run([*missing, "--log-level", "error", "--log-format", "json", "--access-log"]) == 2
+    assert settings == [("warning", "text", False), ("error", "json", True)]
+
+
 def test_httptools_is_required(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Without it uvicorn would take h11, which answers a request hidden behind two lengths."""
     monkeypatch.setitem(sys.modules, "httptools", None)

@@ -1,7 +1,8 @@
-// The numbers that kernels in *.cu add and multiply: doubles, and WideNumber, a double with an exponent of its own, for weights that
-// no double holds; either of them with derivatives (derivative_number.hpp).
+// The number types of the kernels in *.cu: doubles, and WideNumber, a double with a separate exponent for
+// weights outside the range of a double; each also with derivatives (derivative_number.hpp).
 //
-// Functions for every number: as<Number>::exp(x) makes exp(x); is_zero, as_double, log_of, share_of read it.
+// Functions for every number: as<Number>::exp(x) creates exp(x); is_zero, as_double, log_of, share_of read
+// it.
 #pragma once
 #include "kernels/base/cuda_platform.cuh"
 #include "kernels/base/derivative_number.hpp"
@@ -15,7 +16,7 @@ struct WideNumber {
   double mantissa = 0;
   int64_t exponent = ZERO_EXPONENT;
 
-  static constexpr int64_t ZERO_EXPONENT = -(1ll << 60);  // far below everything that is not zero
+  static constexpr int64_t ZERO_EXPONENT = -(1ll << 60);  // far below every nonzero number
   static constexpr int64_t BIAS = 1023;
 
   // For a mantissa that is zero or a normal double.
@@ -40,7 +41,7 @@ struct WideNumber {
   }
 
  private:
-  // a + b, where b's exponent is not above that of a.
+  // a + b, where b's exponent is at most a's.
   static DEVICE WideNumber sum(const WideNumber& a, const WideNumber& b) {
     const int64_t apart = a.exponent - b.exponent;
     if (apart > 60) return a;
@@ -53,7 +54,8 @@ DEVICE double as_double(const WideNumber& x) {
   if (x.mantissa == 0 || x.exponent < -1022) return 0;
   return x.mantissa * from_bits(((x.exponent > 1023 ? 1023 : x.exponent) + WideNumber::BIAS) << 52);
 }
-// ln 2 in two parts, the first with zeros at the end: products with whole numbers up to 2^21 are exact, and beyond that fma makes up for it.
+// ln 2 in two parts, the first with trailing zeros: products with integers up to 2^21 are exact, and fma
+// compensates beyond that.
 CONSTANT double LN2_HIGH = 0x1.62e42feep-1, LN2_LOW = 0x1.a39ef35793c76p-33;
 DEVICE double log_of(const WideNumber& x) {
   if (x.mantissa == 0) return minus_infinity();
@@ -63,7 +65,7 @@ DEVICE double log_of(const WideNumber& x) {
 DEVICE double share_of(const WideNumber& part, const WideNumber& whole) { return as_double(part / whole); }
 DEVICE double answer_of(const WideNumber& x) { return as_double(x); }
 
-// exp(x) as a number; x at most of the size LOWEST_SCORE. exp(-inf) = 0.
+// exp(x) as a number, for |x| up to |LOWEST_SCORE|; exp(-inf) = 0.
 CONSTANT double LOWEST_SCORE = -1e15;
 template <typename Number>
 struct as;

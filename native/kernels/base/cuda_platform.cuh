@@ -1,8 +1,9 @@
-// The few words of CUDA that the kernels in *.cu use. The same source is compiled by NVRTC for a GPU (src/arcwise/torch/cuda), and by
-// any C++20 compiler for tests without one: there a block has one thread, or several with a barrier between them.
+// The subset of CUDA that the kernels in *.cu use. The same source is compiled by NVRTC for a GPU
+// (src/arcwise/torch/cuda) and by any C++20 compiler for tests without one, where a block has one thread, or
+// several with a barrier.
 //
-// A kernel is a function  KERNEL name(Arguments arguments)  where Arguments is a plain struct of pointers and numbers; Python fills a
-// ctypes.Structure with the same fields.
+// A kernel is a function  KERNEL name(Arguments arguments)  where Arguments is a plain struct of pointers and
+// numbers; Python fills a ctypes.Structure with the same fields.
 #pragma once
 
 #ifdef __CUDACC_RTC__
@@ -17,9 +18,9 @@ typedef unsigned long long uint64_t;
 #define KERNEL extern "C" __global__ void
 #define DEVICE __device__ __forceinline__
 #define CONSTANT __device__ constexpr
-#define CONSTANT_MEMORY __constant__  // not in the code itself
+#define CONSTANT_MEMORY __constant__  // outside the code, so that constants are not immediates
 #define THREADS_AT_MOST(count) __launch_bounds__(count)
-#define UNROLL _Pragma("unroll UNROLLED")  // the next loop, UNROLLED times: a constant in scope
+#define UNROLL _Pragma("unroll UNROLLED")  // unrolls the next loop UNROLLED times (a constant in scope)
 
 namespace arcwise {
 
@@ -33,7 +34,7 @@ DEVICE void sync_block() { __syncthreads(); }
 DEVICE void sync_warp() { __syncwarp(); }
 DEVICE bool any_in_warp(bool is_so) { return __any_sync(0xFFFFFFFFu, is_so); }
 
-// The memory that the threads of a block share, as much as the launch asked for.
+// The shared memory of a block, of the size given at launch.
 DEVICE char* shared_memory() {
   extern __shared__ double2 arcwise_shared[];
   return reinterpret_cast<char*>(arcwise_shared);
@@ -44,7 +45,7 @@ DEVICE double from_bits(int64_t bits) { return __longlong_as_double(bits); }
 DEVICE double minus_infinity() { return from_bits(static_cast<int64_t>(0xFFF0000000000000ull)); }
 DEVICE double not_a_number() { return from_bits(0x7FF8000000000000ll); }
 
-// value of the lane whose number differs from this one's by the bits of mask; every lane of the warp must call it.
+// The value of the lane whose index is this lane's XOR mask; every lane of the warp must call it.
 template <typename Value>
 DEVICE Value from_lane_across(Value value, int mask) {
   static_assert(sizeof(Value) % 4 == 0);
@@ -77,11 +78,12 @@ DEVICE Value from_lane_across(Value value, int mask) {
 
 namespace arcwise {
 
-// A warp has one lane, or as many as EMULATED_LANES says: then a block is one warp, so that its barrier is that of the warp, too.
+// A warp has one lane, or EMULATED_LANES; in that case a block is one warp, so that the block's barrier also
+// serves as the warp's.
 #ifndef EMULATED_LANES
 #define EMULATED_LANES 1
 #endif
-// Threads that a kernel may count on, where it is compiled for a fixed number of them.
+// The number of threads that a kernel may assume when it is compiled for a fixed number.
 #ifndef EMULATED_THREADS
 #define EMULATED_THREADS EMULATED_LANES
 #endif
@@ -109,7 +111,7 @@ inline int64_t bits_of(double x) { return std::bit_cast<int64_t>(x); }
 inline double from_bits(int64_t bits) { return std::bit_cast<double>(bits); }
 inline double minus_infinity() { return -std::numeric_limits<double>::infinity(); }
 inline double not_a_number() { return std::numeric_limits<double>::quiet_NaN(); }
-// What use(values of all lanes) gives, in every lane.
+// Returns use(values of all lanes) in every lane.
 template <typename Value, typename Use>
 inline auto of_all_lanes(const Value& value, Use use) {
   static Value values[WARP_LANES];
@@ -137,14 +139,15 @@ using std::exp, std::exp2, std::fabs, std::fma, std::isnan, std::log, std::nearb
 
 namespace arcwise {
 
-// Work of a sentence is cut into pieces, and each piece is done by LANES neighbouring lanes of a warp (a power of two).
+// The work of a sentence is split into pieces, each done by LANES neighbouring lanes of a warp (a power of
+// two).
 template <int LANES>
 struct Lanes {
   static constexpr int COUNT = LANES < WARP_LANES ? LANES : WARP_LANES;
   static DEVICE int lane() { return thread_index() % COUNT; }
   static DEVICE int group() { return thread_index() / COUNT; }
   static DEVICE int groups() { return thread_count() / COUNT; }
-  // The sum over the lanes of the group, in every lane, in an order that does not change from run to run.
+  // The sum over the lanes of the group, in every lane, in a fixed order, so that runs are reproducible.
   template <typename Value>
   static DEVICE Value sum(Value value) {
     for (int mask = COUNT / 2; mask > 0; mask /= 2) value = value + from_lane_across(value, mask);

@@ -1,11 +1,11 @@
-// Random numbers for kernels: splitmix64 (Steele, Lea & Flood 2014), begun from what a draw is for, so that it does not depend on which
-// thread makes it.
+// Counter-based random numbers for kernels: splitmix64 (Steele, Lea & Flood 2014), seeded from the purpose of
+// a draw, so that results do not depend on which thread draws.
 #pragma once
 #include "kernels/base/cuda_platform.cuh"
 
 namespace arcwise {
 
-// A number that looks random, of a counter.
+// A pseudorandom number from a counter.
 constexpr uint64_t COUNTER_STEP = 0x9E3779B97F4A7C15ull;
 DEVICE uint64_t mixed(uint64_t z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;

@@ -1,8 +1,9 @@
-// Numbers that carry derivatives: with them, the sums that give marginals give the derivatives of marginals as well. CPU and GPU use
-// these alike.
+// Numbers that carry derivatives: the sums that compute marginals, run on these numbers, also compute the
+// derivatives of the marginals. Shared by CPU and GPU.
 //
-// A derivative is kept relative to its number: slope = x'/x. So it is of ordinary size wherever x is far outside the range of a double,
-// and a sum is a mean weighted by shares (the expectation semiring of Li & Eisner 2009).
+// A derivative is stored relative to its number, slope = x'/x, so it has ordinary size even where x is far
+// outside the range of a double, and the slope of a sum is a weighted mean (the expectation semiring of Li &
+// Eisner 2009).
 #pragma once
 #ifndef DEVICE
 #define DEVICE inline
@@ -54,7 +55,7 @@ struct HyperDual {
     return {a.value * b.value, a.first + b.first, a.second + b.second,
             a.both + b.both + a.first * b.second + a.second * b.first};
   }
-  // (log x)₁₂ = x₁₂/x - (x₁/x)(x₂/x), and logarithms are subtracted.
+  // (log x)₁₂ = x₁₂/x - (x₁/x)(x₂/x), and division subtracts logarithms.
   friend DEVICE HyperDual operator/(const HyperDual& a, const HyperDual& b) {
     const double first = a.first - b.first, second = a.second - b.second;
     const double both = (a.both - a.first * a.second) - (b.both - b.first * b.second);
@@ -88,7 +89,7 @@ DEVICE double log_of(const HyperDual<Number>& x) {
   return log_of(x.value);
 }
 
-// What a kernel writes of a number: the number itself, or the derivative that was asked for.
+// The value that a kernel writes for a number: the number itself, or the requested derivative.
 template <typename Number>
 DEVICE double answer_of(const Dual<Number>& x) {
   return is_zero(x) ? 0 : as_double(x.value) * x.slope;

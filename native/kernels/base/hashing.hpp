@@ -6,8 +6,8 @@
 
 namespace arcwise {
 
-// A bijection of 64-bit numbers in which every bit of the input moves every bit of the output
-// (the finaliser of splitmix64).
+// A bijection of 64-bit numbers in which every input bit affects every output bit (the finaliser of
+// splitmix64).
 inline uint64_t mix(uint64_t x) {
   x ^= x >> 30;
   x *= 0xBF58476D1CE4E5B9ULL;

@@ -1,5 +1,5 @@
-// Memory for tables that are read at random places: asked for in huge pages (2 MB instead of 4 KB on Linux),
-// so that finding the page of a cell costs little.
+// Memory for tables with random access, requested in huge pages (2 MB instead of 4 KB on Linux) to reduce TLB
+// misses.
 #pragma once
 #include <cstddef>
 #include <cstdlib>
@@ -26,7 +26,7 @@ struct HugePages {
     void* memory = large ? std::aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE) : std::malloc(bytes);
     if (!memory) throw std::bad_alloc();
 #ifdef __linux__
-    if (large) madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: it may be refused
+    if (large) madvise(memory, bytes, MADV_HUGEPAGE);  // only a hint: the kernel may ignore it
 #endif
     return static_cast<T*>(memory);
   }

@@ -1,4 +1,4 @@
-// Stopping long work early: a thread works under a WorkLimit, and long loops check it now and then.
+// Cancellation of long work: a thread works under a WorkLimit, which long loops check regularly.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -6,7 +6,7 @@
 
 namespace arcwise {
 
-// A time at which work ends, and a flag by which another thread ends it sooner.
+// A deadline, and a flag by which another thread can end the work sooner.
 class WorkLimit {
  public:
   using Clock = std::chrono::steady_clock;
@@ -28,7 +28,7 @@ struct WorkInterrupted : std::exception {
 // The limit of this thread, or null.
 inline thread_local const WorkLimit* current_work_limit = nullptr;
 
-// Work of this thread ends at `limit` while the scope lasts.
+// Sets the limit of this thread for the lifetime of the scope.
 class WorkLimitScope {
  public:
   explicit WorkLimitScope(const WorkLimit* limit) : before_(current_work_limit) {
@@ -46,7 +46,8 @@ inline void check_work_limit() {
   if (current_work_limit && current_work_limit->is_reached()) throw WorkInterrupted();
 }
 
-// Loops over the words of a sentence check every so many words: the clock is not for short sentences.
+// Loops over the words of a sentence check the limit once per this many words: reading the clock would slow
+// short sentences.
 constexpr int WORDS_PER_CHECK = 64;
 inline void check_work_limit(int word) {
   if (word % WORDS_PER_CHECK == WORDS_PER_CHECK - 1) check_work_limit();

@@ -1,6 +1,6 @@
-// A table from 32-bit keys (upper halves of hashes) to numbers that does not change once it is made. A key
-// belongs where its upper bits say, so that sorted keys fill the table from front to back: a model file is
-// read at the speed of memory.
+// An immutable hash table from 32-bit keys (upper halves of hashes) to numbers. The home slot of a key is
+// given by its upper bits, so that sorted keys fill the table from front to back and a model file loads at
+// memory speed.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -25,7 +25,7 @@ class KeyTable {
     for (size_t i = 0; i < count; ++i) add(keys[i], values[i]);
   }
 
-  // The value of a key; null if there is none.
+  // The value of a key; null if absent.
   const uint32_t* find(uint32_t key) const {
     size_t mask = slots_.size() - 1;
     for (size_t slot = home(key); slots_[slot].is_taken; slot = (slot + 1) & mask)
@@ -64,7 +64,7 @@ class KeyTable {
   int shift_ = 32;  // 32 − log2 of the number of slots
 };
 
-// Sorted keys from the gaps between them, of 16 bits each; a full one (65535) goes on in the next.
+// Decodes sorted keys from their gaps of 16 bits each; a full gap (65535) continues in the next one.
 inline std::vector<uint32_t> keys_of_gaps(const uint16_t* gaps, size_t count) {
   constexpr uint16_t FULL = 65535;
   std::vector<uint32_t> keys;

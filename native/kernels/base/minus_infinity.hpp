@@ -1,4 +1,4 @@
-// The score of what cannot be: of a forbidden arc, and of the best of no tree.
+// The score of the impossible: of a forbidden arc, or of the best tree when there is none.
 #pragma once
 #include <limits>
 

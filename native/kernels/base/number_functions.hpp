@@ -1,5 +1,6 @@
-// What sums over trees ask of a number, whatever its type: is_zero, as_double, share_of, log_of, answer_of, unit. For doubles, for
-// numbers with members of these names (wide_number.hpp), and for all of them with derivatives (derivative_number.hpp).
+// The functions of a number that sums over trees need: is_zero, as_double, share_of, log_of, answer_of, unit.
+// For doubles, for numbers with members of these names (wide_number.hpp), and for their variants with
+// derivatives (derivative_number.hpp).
 #pragma once
 #include <cmath>
 
@@ -37,8 +38,8 @@ double log_of(const Number& x) {
 
 inline double log_of(double x) { return std::log(x); }
 
-// x + x' ε, ε² = 0, with x' itself: quicker than Dual, for numbers within the range of a double. Within another one, it has the second
-// derivative as well: Tangent<Tangent<double>> is x + x₁ ε + (x₂ + x₁₂ ε) δ.
+// x + x' ε, ε² = 0, with x' itself: faster than Dual, for numbers within the range of a double. Nested, it
+// also carries the second derivative: Tangent<Tangent<double>> is x + x₁ ε + (x₂ + x₁₂ ε) δ.
 template <typename Number>
 struct Tangent {
   Number value{}, change{};
@@ -75,7 +76,7 @@ double answer_of(const Tangent<Number>& x) {
   return answer_of(x.change);
 }
 
-// 1 as a number.
+// The number 1.
 template <typename Number>
 struct Unit {
   static Number value() { return Number(1.0); }

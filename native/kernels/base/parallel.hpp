@@ -1,27 +1,39 @@
-// Work shared out over threads. Each item is done by exactly one worker and writes only to its own place, so
+// Work distributed over threads. Each item is done by exactly one worker and writes only its own results, so
 // results do not depend on the number of threads.
 #pragma once
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <vector>
+#ifndef __wasm__
 #include <mutex>
 #include <thread>
-#include <vector>
+#endif
 
 #include "kernels/base/interruption.hpp"
 
 namespace arcwise {
 
-// A thread is worth starting for this much work, Σ (n+1)³ over its sentences: less is done before the thread runs.
+// Work, as Σ (n+1)³ over sentences, that justifies another thread: less is finished before the thread starts.
 constexpr double WORK_PER_THREAD = 300'000;
 
-// How many threads pay, of those allowed.
+// How many of the allowed threads are worth starting.
 inline int workers_for(double work, int threads) {
   return static_cast<int>(std::clamp(work / WORK_PER_THREAD, 1.0, std::max(threads, 1) * 1.0));
 }
 
-// Calls run(worker) for worker = 0..workers-1, each in a thread of its own, the first in this one; run throws nothing.
+#ifdef __wasm__  // one thread, and no exceptions
+
+template <typename Work>
+void parallel_for(size_t items, int, Work work) {
+  for (size_t item = 0; item < items; ++item) work(item, size_t{0});
+}
+
+#else
+
+// Calls run(worker) for worker = 0..workers-1, the first on this thread and each other on its own; run must
+// not throw.
 template <typename Run>
 void at_the_same_time(size_t workers, Run run) {
   std::vector<std::thread> pool;
@@ -30,8 +42,8 @@ void at_the_same_time(size_t workers, Run run) {
   for (std::thread& thread : pool) thread.join();
 }
 
-// Calls work(item, worker) for item = 0..items-1, with worker in 0..threads-1: workspaces are kept per
-// worker. The limit of the calling thread holds for all of them.
+// Calls work(item, worker) for item = 0..items-1, with worker in 0..threads-1, so that callers can keep a
+// workspace per worker. All workers run under the calling thread's limit.
 template <typename Work>
 void parallel_for(size_t items, int threads, Work work) {
   size_t workers = std::min<size_t>(std::max(threads, 1), std::max<size_t>(items, 1));
@@ -61,5 +73,7 @@ void parallel_for(size_t items, int threads, Work work) {
   at_the_same_time(workers, run);
   if (failure) std::rethrow_exception(failure);
 }
+
+#endif
 
 }  // namespace arcwise

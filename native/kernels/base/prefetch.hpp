@@ -1,9 +1,9 @@
-// Asking for memory before it is needed: it comes while other work is done.
+// Memory prefetching.
 #pragma once
 
 namespace arcwise {
 
-// The cache line at a place; any place will do, also one outside all memory.
+// Prefetches the cache line at `place`; any address is allowed, even an invalid one.
 inline void prefetch(const void* place) {
 #if defined(__GNUC__)
   __builtin_prefetch(place);

@@ -1,5 +1,5 @@
-// A small random generator of our own, so that a seed means the same numbers on every machine, whatever its
-// standard library: xoshiro256++ (Blackman & Vigna 2021), its state filled by splitmix64.
+// A small random generator that gives the same numbers for a seed on every machine, whatever its standard
+// library: xoshiro256++ (Blackman & Vigna 2021), seeded by splitmix64.
 #pragma once
 #include <cstdint>
 
@@ -12,7 +12,7 @@ inline uint64_t splitmix64(uint64_t& state) {
   return z ^ (z >> 31);
 }
 
-// Random(seed, stream): streams of one seed are independent. Give each sentence (or item) its number as
+// Random(seed, stream): the streams of one seed are independent. Use the number of the sentence (or item) as
 // stream, and the draws do not depend on which thread makes them.
 class Random {
  public:
@@ -36,7 +36,7 @@ class Random {
   // Uniform in [0, 1), with 53 random bits.
   double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
 
-  // Uniform in (0, 1): fit for a logarithm.
+  // Uniform in (0, 1), safe for log().
   double positive() { return (static_cast<double>(bits() >> 12) + 0.5) * 0x1p-52; }
 
   // Uniform in 0..bound-1, without bias (Lemire 2019).

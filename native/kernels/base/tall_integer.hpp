@@ -1,5 +1,5 @@
-// TallInteger: a whole number of up to 1,150 bits and a sign. Large enough for the binary logarithm of exp(x) for every double x, and
-// for sums of millions of them.
+// TallInteger: a signed integer of up to 1,150 bits. Large enough for the binary logarithm of exp(x) for
+// every double x, and for sums of millions of them.
 #pragma once
 #include <array>
 #include <bit>
@@ -11,7 +11,7 @@ namespace arcwise {
 class TallInteger {
  public:
   static constexpr int LIMBS = 18;
-  using Limbs = std::array<uint64_t, LIMBS>;  // two's complement, the lowest first
+  using Limbs = std::array<uint64_t, LIMBS>;  // two's complement, least significant limb first
 
   constexpr TallInteger() = default;
   constexpr TallInteger(int64_t value) {
@@ -32,7 +32,7 @@ class TallInteger {
   constexpr TallInteger operator-() const { return TallInteger() - *this; }
   friend constexpr bool operator==(const TallInteger& a, const TallInteger& b) = default;
 
-  // The number itself, or the nearest to it between -limit and limit.
+  // The number clamped to [-limit, limit].
   constexpr int64_t within(int64_t limit) const {
     const uint64_t sign = is_negative() ? ~uint64_t{0} : 0;
     for (int i = 1; i < LIMBS; ++i)
@@ -62,8 +62,9 @@ class TallInteger {
   Limbs limbs_{};
 };
 
-// x · log2(e) = whole + part, 0 <= part < 1, for any finite double of 1 or more in size: part is right to the last place however large x is (Payne &
-// Hanek 1983, who reduce angles so). x is a whole number M times a power of 2; M is multiplied by all 1,089 bits of log2(e).
+// x · log2(e) = whole + part, 0 <= part < 1, for any finite double with |x| >= 1: part is accurate to the
+// last place however large x is (Payne & Hanek 1983 reduce angles this way). x is an integer M times a power
+// of 2; M is multiplied by all 1,089 bits of log2(e).
 struct BinaryLogarithm {
   TallInteger whole;
   double part;
@@ -87,7 +88,7 @@ inline BinaryLogarithm binary_logarithm_of_exp(double x) {
     carry = static_cast<uint64_t>(sum >> 64);
   }
   product[TallInteger::LIMBS] = carry;
-  // The 64 bits from bit `at` on.
+  // The 64 bits starting at bit `at`.
   const auto bits_at = [&](int at) -> uint64_t {
     const int limb = at >> 6, shift = at & 63;
     const auto limb_at = [&](int i) -> uint64_t { return i < 0 || i > TallInteger::LIMBS ? 0 : product[i]; };

@@ -7,8 +7,8 @@ namespace {
 
 enum class Case : uint8_t {
   shift,  // every code point of the range is upper case: add `by`
-  even,   // upper case at even code points, its lower case follows
-  odd,    // upper case at odd code points, its lower case follows
+  even,   // upper case at even code points, each followed by its lower case
+  odd,    // upper case at odd code points, each followed by its lower case
 };
 
 struct CaseRange {
@@ -17,7 +17,7 @@ struct CaseRange {
   int32_t by;
 };
 
-// In order of code point. Letters whose lower case lies outside every rule have a range of one.
+// By code point. Letters whose lower case follows none of the rules have a range of one.
 constexpr CaseRange CASE_RANGES[] = {
     {0x41, 0x5A, Case::shift, 32},        {0xC0, 0xD6, Case::shift, 32},
     {0xD8, 0xDE, Case::shift, 32},        {0x100, 0x12F, Case::even, 1},

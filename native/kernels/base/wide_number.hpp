@@ -1,7 +1,7 @@
-// WideNumber: a non-negative number whose binary logarithm is stored as a whole part and a double in [1, 2).
-// It keeps the precision of a double at any size: products of weights whose scores lie thousands apart
-// neither underflow nor lose digits, and sums need no logarithm. TallNumber is the same with a whole part without
-// bounds: the exponential of every finite double, to the last place.
+// WideNumber: a non-negative number stored as an integer exponent and a double mantissa in [1, 2). It keeps
+// the precision of a double at any size: products of weights whose scores are thousands apart neither
+// underflow nor lose digits, and sums need no logarithm. TallNumber is the same with an unbounded exponent:
+// it holds the exponential of every finite double, to the last place.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -18,13 +18,13 @@ namespace arcwise {
 template <typename Exponent>
 class ScaledNumber {
  public:
-  // exp is right to a few units in the last place for |x| up to here.
+  // exp is accurate to a few units in the last place for |x| up to here.
   static constexpr double LARGEST_LOG = std::is_same_v<Exponent, TallInteger> ? 1e300 : 7e5;
 
   constexpr ScaledNumber() = default;
   explicit constexpr ScaledNumber(double value) { *this = normal(value, 0); }
 
-  // exp(x), also where that is no double; exp(-inf) = 0.
+  // exp(x), also outside the range of a double; exp(-inf) = 0.
   static ScaledNumber exp(double x) {
     if (x == MINUS_INFINITY) return {};
     if constexpr (std::is_same_v<Exponent, TallInteger>) {
@@ -34,7 +34,7 @@ class ScaledNumber {
       }
     }
     const double whole = std::nearbyint(x * LOG2_E);
-    // ln 2 in two parts, the first with zeros at the end: whole * LN2_HIGH is exact.
+    // ln 2 in two parts, the first with trailing zeros: whole * LN2_HIGH is exact.
     const double rest = (x - whole * LN2_HIGH) - whole * LN2_LOW;
     return normal(std::exp(rest), static_cast<int64_t>(whole));
   }
@@ -81,7 +81,7 @@ class ScaledNumber {
     return exponent.within(limit);
   }
 
-  // Far below everything that is not zero.
+  // Far below every nonzero number.
   static constexpr Exponent zero_exponent() {
     if constexpr (std::is_same_v<Exponent, TallInteger>) {
       TallInteger::Limbs limbs{};
@@ -103,7 +103,7 @@ class ScaledNumber {
     return out;
   }
 
-  // a + b, where b's exponent is so much below that of a.
+  // a + b, where the exponent of b is `apart` below that of a.
   static ScaledNumber sum(const ScaledNumber& a, const ScaledNumber& b, int64_t apart) {
     if (apart > 60) return a;
     return normal(a.mantissa_ + b.mantissa_ * std::bit_cast<double>((BIAS - apart) << 52), a.exponent_);

@@ -56,7 +56,8 @@ void SentenceHashes::place_atoms(const ArcTemplates& templates, const uint64_t* 
   }
 }
 
-// The nearest frequent word on each side of a word, the word itself left out: -1 and n+1 if there is none.
+// Finds the nearest frequent words to the left and right of each word, excluding the word itself; -1 and n+1
+// if there are none.
 void SentenceHashes::find_frequent(const ArcTemplates& templates, const Vocabulary& vocabulary) {
   left_frequent_.assign(n_ + 1, -1);
   right_frequent_.assign(n_ + 1, n_ + 1);
@@ -123,7 +124,7 @@ void SentenceHashes::set(const ArcTemplates& templates, const uint64_t* atoms, i
   modifier_.resize((n + 1) * pairs_);
   for (int word = 0; word <= n; ++word)
     for (size_t p = 0; p < pairs_; ++p) {
-      // Different salts for the two sides: (a, b) and (b, a) are different features.
+      // Different salts for the two sides distinguish the features (a, b) and (b, a).
       head_[word * pairs_ + p] = static_cast<uint32_t>(side(templates.pairs[p].head, word, mix(2 * p + 1)));
       modifier_[word * pairs_ + p] =
           static_cast<uint32_t>(side(templates.pairs[p].modifier, word, mix(2 * p + 2)));

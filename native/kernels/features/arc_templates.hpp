@@ -1,13 +1,13 @@
-// Feature templates of arcs, compiled: what to look at on the head's side, on the modifier's side and
+// Compiled feature templates of arcs: which properties to read on the head's side, on the modifier's side and
 // between.
 //
-// A feature of an arc is a cell of a table of weights. Its place is the exclusive or of a hash of the head's
-// side, a hash of the modifier's side (both made once per word) and a salt for direction and distance: two
-// loads and an xor per feature of an arc. Templates come in two kinds:
+// A feature of an arc is a cell of a weight table. Its place is the XOR of a hash of the head's side, a hash
+// of the modifier's side (both computed once per word) and a salt for direction and distance: two loads and
+// an XOR per feature of an arc. Templates come in two kinds:
 //   arc templates    one cell: a weight for the arc, whatever its label;
 //   label templates  a row of cells: a weight for the arc, then one for each label that the pair of
 //                    tags allows.
-// A template that looks at one side alone is summed once per word and direction.
+// One-sided templates are summed once per word and direction.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -17,8 +17,8 @@
 
 namespace arcwise {
 
-// Which word a part looks at: the side's word itself moved by `offset`, or the nearest frequent word, or the
-// one after that ("in" before "in the house").
+// The word a part reads: the side's word moved by `offset`, or the nearest frequent word, or the one after
+// that ("in" before "in the house").
 enum class Place : uint8_t {
   offset,
   left_frequent,
@@ -30,29 +30,29 @@ enum class Place : uint8_t {
 struct TemplatePart {
   Place place = Place::offset;
   int offset = 0;
-  int atom = 0;  // into ArcTemplates::atoms
+  int atom = 0;  // index in ArcTemplates::atoms
 };
 
-// What of the words between head and modifier: nothing; each tag that occurs, one feature each; each tag with
-// how often it occurs (1, 2, 3 or more); the set of tags as a whole; each very frequent word (comma, "and",
-// "that"). Or, of a column with several values for a word: each pair of a value of the head and a value of the
-// modifier; one feature if a value of the modifier is the head's number (0 for the root).
+// What to read of the words between head and modifier: nothing; each distinct tag, one feature each; each tag
+// with its count (1, 2, 3 or more); the set of tags as a whole; each very frequent word (comma, "and",
+// "that"). Or, from a column with several values per word: each pair of a value of the head and a value of
+// the modifier; one feature if a value of the modifier is the head's number (0 for the root).
 enum class Between : uint8_t { none, each, count, set, words, pairs, proposed };
 constexpr int BETWEEN_WORDS = 64;
 
 // The two ends of an arc.
 enum Role { HEAD_ROLE, MODIFIER_ROLE, ROLES };
 
-// What a feature is conjoined with.
+// The context that a feature is conjoined with.
 enum class Context : uint8_t { nothing, direction, distance };  // distance includes direction
 constexpr int CONTEXTS = 3;
 
 struct ArcTemplate {
   std::vector<TemplatePart> head, modifier;
   Between between = Between::none;
-  int list = 0;  // Between::pairs: of which list
+  int list = 0;  // Between::pairs: index of the list
   Context context = Context::direction;
-  bool label = false;  // a label template, else an arc template
+  bool label = false;  // label template or arc template
 };
 
 // Directions: 0 if the modifier is left of its head, 1 if right. Distances 1..5, 6-10, more: bins 0..6.
@@ -62,15 +62,15 @@ inline int distance_bin(int distance) { return distance <= 5 ? distance - 1 : di
 
 struct ArcTemplates {
   std::vector<AtomSpec> atoms, lists;
-  int word_atom = -1;  // the atom that is UNKNOWN_WORD for words that training did not see; -1 for none
-  int frequent = 150;  // how many of the most frequent words count as frequent
+  int word_atom = -1;  // the atom replaced by UNKNOWN_WORD for words not seen in training; -1 for none
+  int frequent = 150;  // number of most frequent words that count as frequent
 
-  // Pairs of side hashes, shared by templates that differ in context alone.
+  // Pairs of side hashes, shared by templates that differ only in context.
   struct Pair {
     std::vector<TemplatePart> head, modifier;
   };
   std::vector<Pair> pairs;
-  std::vector<uint16_t> arc_pairs[CONTEXTS], row_pairs[CONTEXTS];  // places in `pairs`
+  std::vector<uint16_t> arc_pairs[CONTEXTS], row_pairs[CONTEXTS];  // indices in `pairs`
   struct BetweenPair {
     uint16_t pair;
     Between between;
@@ -78,7 +78,7 @@ struct ArcTemplates {
     Context context;
   };
   std::vector<BetweenPair> arc_between, row_between;
-  // Templates of one side: summed once per word and direction.
+  // One-sided templates: summed once per word and direction.
   struct OneSide {
     std::vector<TemplatePart> parts;
     bool directed;
@@ -92,28 +92,28 @@ struct ArcTemplates {
                const std::vector<ArcTemplate>& templates, bool rows);
 };
 
-// Hashes of what is not a word of the sentence.
+// Hashes that stand for anything but a word of the sentence.
 constexpr uint64_t UNKNOWN_WORD = 0x756E6B6E6F776EULL;
 constexpr uint64_t ROOT_ATOM = 0x77616C6CULL;
 constexpr uint64_t OUTSIDE_ATOM = 0x6F757473696465ULL;
 
 // The side hashes of one sentence: head side H[word][pair], modifier side M[word][pair], words 0..n (0 is the
-// root), and the cells of the templates of one side.
+// root), and the cells of one-sided templates.
 class SentenceHashes {
  public:
-  // atoms: of the n words, templates.atoms.size() each. keep_word(i): whether word i (from 0) keeps its word
-  // atom, or becomes UNKNOWN_WORD (word dropout in training). Without lists; see set_lists.
+  // atoms: templates.atoms.size() for each of the n words. keep_word(i): whether word i (from 0) keeps its
+  // word atom or becomes UNKNOWN_WORD (word dropout in training). Does not set lists; see set_lists.
   void set(const ArcTemplates& templates, const uint64_t* atoms, int n, const Vocabulary& vocabulary,
            const std::vector<uint8_t>& keep_word);
   // lists: templates.lists.size() of them; the sentence's words are first..first+n-1.
   void set_lists(const std::vector<AtomLists>& lists, size_t first);
 
   int n() const { return n_; }
-  // Place of a word among the BETWEEN_WORDS most frequent ones, -1 if it is none of them.
+  // The rank of a word among the BETWEEN_WORDS most frequent ones, -1 if it is not among them.
   int frequent_rank(int word) const { return frequent_rank_[word]; }
   const uint32_t* head(int word) const { return &head_[word * pairs_]; }
   const uint32_t* modifier(int word) const { return &modifier_[word * pairs_]; }
-  // visit(hash) for each pair of a value of the head and a value of the modifier; the root has none.
+  // Calls visit(hash) for each pair of a value of the head and a value of the modifier; the root has none.
   template <typename Visit>
   void value_pairs(int list, int head, int modifier, Visit visit) const {
     const Values& v = values_[list];
@@ -127,7 +127,7 @@ class SentenceHashes {
       if (v.plain[b] == v.numbers[head]) return true;
     return false;
   }
-  // One-side hashes of a word in a role, in the order of ArcTemplates::arc_sides[role] (row_sides[role]).
+  // One-sided hashes of a word in a role, in the order of ArcTemplates::arc_sides[role] (row_sides[role]).
   const uint32_t* arc_sides(Role role, int word, int direction) const {
     return arc_sides_[role].of(word, direction);
   }
@@ -160,14 +160,14 @@ class SentenceHashes {
   OneSided arc_sides_[ROLES], row_sides_[ROLES];
   struct Values {
     std::vector<uint32_t> starts;          // of words 0..n+1
-    std::vector<uint32_t> head, modifier;  // a value hashed for either side
+    std::vector<uint32_t> head, modifier;  // the values, hashed for either side
     std::vector<uint64_t> plain;           // the value's own hash
-    std::vector<uint64_t> numbers;         // the hash of each word's number, as a value
+    std::vector<uint64_t> numbers;         // by word: the hash of its number, as a value
   };
   std::vector<Values> values_;
 };
 
-// Salts that context adds to a hash; fixed numbers.
+// Salts that encode the context in a hash; fixed numbers.
 struct ContextSalts {
   uint32_t direction[2], distance[2][DISTANCE_BINS], tag[64], tag_count[64][3], word[BETWEEN_WORDS];
   ContextSalts();
@@ -178,8 +178,8 @@ struct ContextSalts {
   }
 };
 
-// The tags and very frequent words between the head and the word next to come, kept while moving away from
-// the head.
+// The tags and very frequent words between the head and the next word, updated while moving away from the
+// head.
 struct BetweenTags {
   uint64_t set = 0, word_set = 0;
   uint8_t counts[64];
@@ -190,7 +190,7 @@ struct BetweenTags {
     set = word_set = 0;
     distinct = distinct_words = 0;
   }
-  // rank: of a very frequent word, below BETWEEN_WORDS; -1 for others.
+  // rank: rank of a very frequent word, below BETWEEN_WORDS; -1 for others.
   void add(int tag, int rank) {
     tag &= 63;
     if (!(set >> tag & 1)) {
@@ -206,8 +206,8 @@ struct BetweenTags {
   }
 };
 
-// Calls visit(hash) for each feature that a between-template has on arc (h, m), whose side hashes and context
-// xor to `base`.
+// Calls visit(hash) for each feature of a between-template on arc (h, m), whose side hashes and context XOR
+// to `base`.
 template <typename Visit>
 inline void between_features(const ArcTemplates::BetweenPair& of, uint32_t base, const SentenceHashes& hashes,
                              int h, int m, const BetweenTags& tags, const ContextSalts& salts, Visit visit) {

@@ -41,7 +41,7 @@ int column_of(AtomKind kind) {
   }
 }
 
-// The value of `key` in "Key=Value|Key=Value", empty if it is not there.
+// The value of `key` in "Key=Value|Key=Value"; empty if absent.
 std::string_view value_of(std::string_view pairs, std::string_view key) {
   while (!pairs.empty()) {
     size_t bar = std::min(pairs.find('|'), pairs.size());
@@ -69,7 +69,7 @@ void append_shape(std::string& out, std::string_view form) {
   }
 }
 
-// Computes the atoms of one word, with a buffer that is reused from word to word.
+// Computes the atoms of one word at a time with a reusable buffer.
 class WordAtoms {
  public:
   WordAtoms(const TreebankLayout& layout, const char* data) : layout_(layout), data_(data) {}
@@ -77,7 +77,7 @@ class WordAtoms {
   void start(size_t word) {
     word_ = word;
     lower_.clear();
-    if (word < first_ || word >= last_) {  // another sentence
+    if (word < first_ || word >= last_) {  // the word is in another sentence
       auto after = std::upper_bound(layout_.sentence_words.begin(), layout_.sentence_words.end(), word);
       first_ = after[-1];
       last_ = after[0];
@@ -119,7 +119,7 @@ class WordAtoms {
     return lower_;
   }
 
-  // How many words with this UPOS stand before (after) the word in its sentence, two at most.
+  // How many words with this UPOS come before (after) the word in its sentence, at most two.
   uint64_t same_tag(std::string_view tag, bool after) const {
     uint64_t found = 0;
     for (size_t at = word_; found < 2 && (after ? at + 1 < last_ : at > first_);) {

@@ -1,13 +1,12 @@
-// Atoms: the properties of one word that features are made of (its form, its suffix of 3 letters, its tag,
-// …), each as a 64-bit hash, computed once per word straight from the bytes of the treebank.
+// Atoms: the properties of a word that features are built from (its form, its 3-letter suffix, its tag, …),
+// each as a 64-bit hash, computed once per word directly from the bytes of the treebank.
 //
 //   std::vector<AtomSpec> specs = {atom_spec("form"), atom_spec("suffix3"), atom_spec("upos")};
 //   std::vector<uint64_t> atoms = token_atoms(layout, data, specs, 0, layout.words());
 //   atoms[word * specs.size() + 1]   // the suffix of a word
 //
-// Two words have the same atom exactly if they have the same property (up to collisions of 64 bits). The
-// value ABSENT says that the column has nothing (`_`). Atoms of different specs are never equal, ABSENT
-// aside.
+// Two words have equal atoms exactly if they share the property (up to 64-bit collisions). ABSENT means that
+// the column is empty (`_`). Atoms of different specs differ, except for ABSENT.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -24,15 +23,15 @@ enum class AtomKind : uint8_t {
   lower,   // the word in lower case
   prefix,  // its first `length` code points, in lower case
   suffix,  // its last `length` code points, in lower case
-  shape,   // kinds of its characters, repeats merged: "Xx", "d.d", "XdX"
+  shape,   // character classes with repeats merged: "Xx", "d.d", "XdX"
   lemma,
   upos,
   xpos,
   feats,    // the whole FEATS column
   feat,     // one value of FEATS, by `key`
   misc,     // one value of MISC, by `key`
-  earlier,  // how many words before it in the sentence have its UPOS: 0, 1, 2 or more
-  later,    // how many after it
+  earlier,  // how many earlier words in the sentence share its UPOS: 0, 1, 2 or more
+  later,    // how many later ones
 };
 
 struct AtomSpec {
@@ -43,37 +42,37 @@ struct AtomSpec {
 
 constexpr uint64_t ABSENT = 0;
 
-// From its name: form, lower, prefix5, suffix3, shape, lemma, upos, xpos, feats, feats.Case, misc.Cluster,
-// earlier, later. Throws std::invalid_argument, with the known names, for anything else.
+// Parses a name: form, lower, prefix5, suffix3, shape, lemma, upos, xpos, feats, feats.Case, misc.Cluster,
+// earlier, later. Throws std::invalid_argument, listing the known names, for anything else.
 AtomSpec atom_spec(std::string_view name);
 
 // The atoms of words first..last-1, row by row: specs.size() for each word.
 std::vector<uint64_t> token_atoms(const TreebankLayout& layout, const char* data,
                                   const std::vector<AtomSpec>& specs, size_t first, size_t last);
 
-// Columns with several values for a word: those of word i are values[starts[i]] .. values[starts[i+1]-1].
+// Columns with several values per word: those of word i are values[starts[i]] .. values[starts[i+1]-1].
 struct AtomLists {
   std::vector<uint32_t> starts;
   std::vector<uint64_t> values;
   uint64_t seed = 0;  // of the hashes of values: hash_bytes(value, seed)
 };
 
-// From its name: feats (every single Key=Value of FEATS) or misc.KEY (what stands between the commas of that
+// Parses a name: feats (every single Key=Value of FEATS) or misc.KEY (the comma-separated values of that
 // entry of MISC). Throws std::invalid_argument for anything else.
 AtomSpec list_spec(std::string_view name);
 
 // The values of all words.
 AtomLists list_atoms(const TreebankLayout& layout, const char* data, const AtomSpec& spec);
 
-// How often each value of an atom occurs in training: kept in the model, so that rare and unknown words are
-// recognised. Ordered by falling count (ties by hash), so the `k` most frequent words are the first k.
+// Counts of the values of an atom in training, stored in the model to recognise rare and unknown words.
+// Sorted by descending count (ties by hash), so the `k` most frequent words are the first k.
 class Vocabulary {
  public:
   Vocabulary() = default;
-  explicit Vocabulary(const std::vector<uint64_t>& values);                // counts them; ABSENT is left out
-  Vocabulary(std::vector<uint64_t> hashes, std::vector<uint32_t> counts);  // as kept in a model
+  explicit Vocabulary(const std::vector<uint64_t>& values);  // counts the values, without ABSENT
+  Vocabulary(std::vector<uint64_t> hashes, std::vector<uint32_t> counts);  // as stored in a model
 
-  // Place in the order of frequency, from 0; -1 if the value never occurred.
+  // The frequency rank, from 0; -1 if the value never occurred.
   int64_t rank(uint64_t hash) const;
   uint32_t count(uint64_t hash) const {
     int64_t at = rank(hash);
@@ -90,7 +89,7 @@ class Vocabulary {
   std::vector<int32_t> slots_;  // open addressing; -1 is free
 };
 
-// The code of each word in a column: codes[i] = place of the field among `strings`, or -1.
+// Encodes a column: codes[i] = index of the field among `strings`, or -1.
 std::vector<int32_t> known_codes(const TreebankLayout& layout, const char* data, int column,
                                  const std::vector<std::string>& strings);
 

@@ -8,9 +8,9 @@
 
 namespace arcwise {
 
-// Which words of a sentence are kept (learning/word_dropout.hpp).
+// The words of a sentence that keep their form (learning/word_dropout.hpp).
 struct WordDropout {
-  double rate = 0;  // 0 for none
+  double rate = 0;  // 0 disables it
   uint64_t seed = 0;
 
   void draw(const ArcTable& table, const ArcData& data, size_t sentence, uint64_t epoch,

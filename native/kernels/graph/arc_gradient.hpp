@@ -1,4 +1,5 @@
-// The gradient by the scores of states becomes the gradient by the cells of the table.
+// Converts gradients with respect to state scores into gradients with respect to the cells of the weight
+// table.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -7,10 +8,10 @@
 
 namespace arcwise {
 
-// For one sentence at a time: start, add_arc for arcs in any order, finish. What each finds goes to
-// add_cell(place, value) and add_row(place, values, width), width consecutive cells (padded with zeros to
-// whole blocks of 8). Rows of one side are the same for all arcs of a word: they are summed first and spread
-// once, by finish.
+// One sentence at a time: start, add_arc for arcs in any order, finish. Results go to add_cell(place, value)
+// and add_row(place, values, width), where a row is `width` consecutive cells (zero-padded to blocks of 8).
+// Rows of one-sided templates are shared by all arcs of a word, so their gradients are summed first and
+// written once, in finish.
 template <typename Real>
 class ArcGradient {
  public:

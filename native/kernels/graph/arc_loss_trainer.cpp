@@ -9,14 +9,14 @@
 namespace arcwise {
 namespace {
 
-// A number from the standard normal distribution that depends on `key` alone (Box & Muller).
+// A standard normal number determined by `key` alone (Box & Muller).
 double gaussian(uint64_t key) {
   double u = (static_cast<double>(mix(2 * key + 1) >> 11) + 1) * 0x1.0p-53;
   double v = static_cast<double>(mix(2 * key + 2) >> 11) * 0x1.0p-53;
   return std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586 * v);
 }
 
-// Arcs beyond reach are left out, unless heads are unknown or the teacher says something of such arcs.
+// Skips arcs beyond reach, unless heads are unknown or the teacher's targets include such arcs.
 ArcMask mask_of(const ArcTable& table, const ArcData& data, size_t s, const ArcSentence& sentence,
                 const KnownTree& gold) {
   bool filtered = gold.complete;
@@ -39,7 +39,7 @@ LossTrainer::LossTrainer(const ArcTable& table, const ArcData& data, const LossT
   if (options_.noise > 0) start_with_noise();
 }
 
-// Small random weights for the features of gold arcs, so that clusters differ from the start.
+// Adds small random weights to the features of gold arcs: equal weights would keep all clusters alike.
 void LossTrainer::start_with_noise() {
   for (size_t s = 0; s < data_.sentences(); ++s) {
     sentence_.set(table_, data_, s, {});
@@ -56,7 +56,7 @@ void LossTrainer::start_with_noise() {
   }
 }
 
-// The gradient of the sentence by cells; arcs that hardly matter are left out.
+// Adds the sentence's gradient cell by cell; skips arcs whose gradient is below `floor`.
 template <typename AddCell, typename AddRow>
 void LossTrainer::spread(AddCell add_cell, AddRow add_row) {
   const std::vector<float>& gradient = loss_.gradient();
@@ -134,7 +134,7 @@ LossObjective::LossObjective(const ArcTable& table, const ArcData& data, TreeLos
   find_places();
 }
 
-// A cell occurs if it gets a part of a gradient that is 1 in every state of every arc.
+// Marks a cell as used if it receives any part of a gradient that is 1 in every state of every arc.
 void LossObjective::find_places() {
   ArcSentence sentence;
   ArcScores<double> scores;
@@ -171,8 +171,8 @@ double LossObjective::compute(const double* x, double* gradient) {
   return total_;
 }
 
-// The gradients of some sentences by states in parallel, then spread over the cells in order, so that the sums are
-// the same at any number of threads.
+// Computes the gradients of some sentences by state in parallel, then adds them to the cells in order, so
+// that the sums are the same at any thread count.
 void LossObjective::add_block(size_t start, size_t count) {
   parallel_for(count, threads_, [&](size_t i, size_t worker) {
     Worker& mine = workers_[worker];

@@ -1,5 +1,6 @@
-// Training of a table of weights by the gradient of a loss on scores (tree_loss.hpp), for complete, partial and labelled trees and
-// latent clusters: online by SGD or AdaGrad (Koo et al. 2007; Smith & Smith 2007), and the objective of batch training.
+// Gradient training of a weight table (tree_loss.hpp), for complete, partial and labelled trees and latent
+// clusters: online with SGD or AdaGrad (Koo et al. 2007; Smith & Smith 2007), and the objective function of
+// batch training.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -20,8 +21,8 @@ struct LossTrainerOptions {
   TreeClass trees;
   bool adagrad = false;
   double prior = 0;     // precision of a Gaussian prior, per sentence
-  double floor = 1e-4;  // arcs whose gradient is smaller than this in every state are left alone
-  double noise = 0;     // standard deviation of the first weights (latent clusters need it)
+  double floor = 1e-4;  // arcs whose gradient is below this in every state are skipped
+  double noise = 0;     // standard deviation of the initial weights (latent clusters need it)
   WordDropout dropout;
 };
 
@@ -34,7 +35,7 @@ class LossTrainer {
  public:
   LossTrainer(const ArcTable& table, const ArcData& data, const LossTrainerOptions& options);
 
-  // One step of size `rate` for each sentence.
+  // Takes one step of size `rate` per sentence.
   LossReport run(const int64_t* sentences, size_t count, uint64_t epoch, double rate);
   TreeLoss loss() const { return options_.loss; }
   void set_loss(TreeLoss loss) { options_.loss = loss; }
@@ -42,7 +43,7 @@ class LossTrainer {
   const AveragedWeights& weights() const { return weights_; }
   double steps() const { return weights_.steps; }
   void set_steps(double steps) { weights_.steps = steps; }
-  // What it learns from one sentence to the next, beside the steps; the squares are empty without AdaGrad.
+  // The trainer's state besides the step count; `squares` is empty without AdaGrad.
   std::vector<Table<float>*> tables() { return {&weights_.weights, &weights_.sums, &adagrad_.squares}; }
 
  private:
@@ -67,19 +68,20 @@ class LossTrainer {
   std::vector<uint8_t> keep_;
 };
 
-// The sum of the losses of all sentences as a function of the weights of those features that occur in them, in any state of
-// any arc that is scored: a solver need not know of the others. Sentences whose known heads fit no tree of the class are left out.
+// The total loss of all sentences as a function of the weights of features that occur in them, in any state
+// of any scored arc, so that a solver works on those weights only. Sentences whose known heads fit no tree of
+// the class are skipped.
 class LossObjective {
  public:
-  // Of the sentences first..last-1 alone.
+  // Restricted to sentences first..last-1.
   LossObjective(const ArcTable& table, const ArcData& data, TreeLoss loss, TreeClass trees, int threads,
                 size_t first, size_t last);
 
-  // The cells of the features that occur, in order.
+  // The cells of the features that occur, in ascending order.
   const std::vector<uint32_t>& places() const { return places_; }
-  // The value at x, the weights of these cells; its derivative by each goes to `gradient`.
+  // Returns the loss at x, the weights of these cells, and writes its gradient.
   double compute(const double* x, double* gradient);
-  // Sentences left out of the last value.
+  // Sentences skipped by the last compute().
   int64_t skipped() const { return skipped_; }
   const ArcTable& table() const { return table_; }
 
@@ -94,7 +96,7 @@ class LossObjective {
   int threads_;
   size_t first_, last_;
   std::vector<uint32_t> places_;
-  Table<double> weights_, gradient_;  // of all cells; 0 but for the places
+  Table<double> weights_, gradient_;  // of all cells; 0 except at places_
   double total_ = 0;
   int64_t skipped_ = 0;
   struct Worker {

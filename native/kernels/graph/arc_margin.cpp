@@ -9,14 +9,14 @@
 namespace arcwise {
 
 namespace {
-constexpr int HILDRETH_PASSES = 10'000;  // at most
-constexpr double SETTLED = 1e-9;         // a pass that moves w by this part of the longest move is the last
-constexpr double NEGLIGIBLE =
-    1e-5;  // changes are counted in a batch that are more than this part of the sentence's largest
+constexpr int HILDRETH_PASSES = 10'000;  // upper limit
+// Stop after a pass that moves w by less than this fraction of the longest move.
+constexpr double SETTLED = 1e-9;
+constexpr double NEGLIGIBLE = 1e-5;  // drop batch changes below this fraction of the sentence's largest one
 }  // namespace
 
-// The tree to learn: the gold tree, its unknown heads those of the best tree around the known ones (with the
-// present weights). False if there is no such tree.
+// Completes the target: the gold tree, with unknown heads filled in from the best tree that contains the
+// known arcs (under the current weights). Returns false if there is no such tree.
 bool MarginStep::complete_gold() {
   target_ = gold_.heads;
   if (!gold_.complete) {
@@ -52,7 +52,7 @@ MarginStep::Constraint& MarginStep::next_constraint() {
   return constraint;
 }
 
-// The constraint score(gold) - score(tree) >= loss(tree); the loss is returned.
+// Adds the constraint score(gold) - score(tree) >= loss(tree); returns the loss.
 double MarginStep::add_tree(const int32_t* heads) {
   Constraint& constraint = next_constraint();
   int n = sentence_.n();
@@ -66,8 +66,8 @@ double MarginStep::add_tree(const int32_t* heads) {
   return constraint.loss;
 }
 
-// A constraint for every wrong head of every word (in its best state), and for the best wrong label of the
-// right head, wherever it is violated: score(gold arc) - score(arc) >= cost(arc).
+// Adds a constraint for every wrong head of every word (in its best state), and for the best wrong label of
+// the right head, wherever it is violated: score(gold arc) - score(arc) >= cost(arc).
 void MarginStep::add_factored() {
   for_each_arc(scores_, [&](int h, int m, int set, const float* values, int count) {
     float gold = scores_.of(target_[m], m)[target_states_[m]];
@@ -88,8 +88,8 @@ void MarginStep::add_factored() {
   });
 }
 
-// Hildreth's algorithm: the smallest change of w that satisfies the constraints, by projecting on one after
-// the other until nothing moves; a multiplier stays between 0 and C. Whether anything changed.
+// Hildreth's algorithm: finds the smallest change of w that satisfies the constraints by projecting on one
+// after the other until convergence; multipliers stay between 0 and C. Returns whether anything changed.
 bool MarginStep::hildreth() {
   start_hildreth();
   double longest = 0;
@@ -100,15 +100,14 @@ bool MarginStep::hildreth() {
     if (constraint_count_ == 1) break;
     const bool settled = moved <= SETTLED * longest;
     if (settled && idle_too) break;
-    idle_too =
-        settled || pass % 10 == 9;  // those that want nothing are asked again now and then, and at the end
+    idle_too = settled || pass % 10 == 9;  // include idle constraints every ten passes and at the end
   }
   double most = 0;
   for (size_t i = 0; i < constraint_count_; ++i) most = std::max(most, constraints_[i].multiplier);
   return most > 1e-7;
 }
 
-// The cells that the constraints touch are numbered, so that passes need no weights.
+// Renumbers the cells that the constraints touch, so that passes do not access the weights.
 void MarginStep::start_hildreth() {
   touched_.clear();
   for (size_t i = 0; i < constraint_count_; ++i) {
@@ -123,7 +122,7 @@ void MarginStep::start_hildreth() {
   change_.assign(touched_.entries().size(), 0);
 }
 
-// One projection on each constraint; the length of the longest change of w.
+// Projects on each constraint once; returns the length of the longest change of w.
 double MarginStep::hildreth_pass(bool idle_too) {
   double longest = 0;
   for (size_t i = 0; i < constraint_count_; ++i) {
@@ -142,7 +141,7 @@ double MarginStep::hildreth_pass(bool idle_too) {
   return longest;
 }
 
-// w += f(gold) - f(found), for the best tree found.
+// w += f(gold) - f(best), for the best tree.
 bool MarginStep::perceptron() {
   touched_.clear();
   change_.clear();
@@ -153,7 +152,7 @@ bool MarginStep::perceptron() {
   return !change_.empty();
 }
 
-// The arcs' scores become their probabilities, so that the best tree is the one with the most expected right
+// Replaces arc scores by arc probabilities, so that the best tree maximises the expected number of correct
 // heads (Smith & Smith 2007, end of section 4).
 void MarginStep::take_marginals() {
   arcs_by_sum(scores_, 1.0, sums_);
@@ -162,11 +161,11 @@ void MarginStep::take_marginals() {
     if (sums_[i] == MINUS_INFINITY) arcs_[i] = MINUS_INFINITY;
 }
 
-// Constraints for the best tree or the k best ones; the loss of the first is returned.
+// Adds constraints for the best tree or the k best trees; returns the loss of the first.
 double MarginStep::add_found_trees() {
   int n = sentence_.n();
-  // Probabilities are those of the present weights unless the options say otherwise: with costs the marginals
-  // would be those of another model, and the tree of minimum risk one that the parser never proposes.
+  // Probabilities use the current weights unless the options ask for costs: cost-augmented marginals belong
+  // to a different model, and their minimum-risk tree is one that the parser never proposes.
   const bool costs = options_.minimum_risk ? options_.risk_augmented : options_.loss_augmented;
   if (options_.update == MarginUpdate::mira && costs) add_costs(scores_, gold_);
   arcs_by_maximum(scores_, arcs_, best_);
@@ -225,7 +224,7 @@ MarginReport MarginTrainer::run(const int64_t* sentences, size_t count, uint64_t
   return report;
 }
 
-// The sentences of a batch make as many steps as there are of them; the weights change with the last one.
+// A batch makes as many steps as it has sentences; all weight changes belong to the last step.
 MarginReport MarginTrainer::run_batches(const int64_t* sentences, size_t count, uint64_t epoch, size_t batch,
                                         int threads) {
   while (static_cast<int>(steps_.size()) < threads) steps_.emplace_back(table_, data_, options_);
@@ -244,7 +243,7 @@ MarginReport MarginTrainer::run_batches(const int64_t* sentences, size_t count, 
       if (std::abs(change) > NEGLIGIBLE * most) changes.add(i % batch, place, change);
     });
   };
-  auto steps_before = [&](size_t last) {  // the number of the step to come after these sentences
+  auto steps_before = [&](size_t last) {  // step number after these sentences
     auto learned = [](const MarginReport& one) { return !one.skipped; };
     return weights_.steps + static_cast<double>(std::count_if(&reports[0], &reports[0] + last, learned));
   };

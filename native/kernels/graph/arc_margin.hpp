@@ -1,5 +1,5 @@
-// Online training by mistakes and margins: averaged perceptron (Collins 2002), k-best MIRA and factored MIRA
-// (McDonald, Crammer & Pereira 2005), for labelled and unlabelled, complete and partial trees.
+// Online error-driven and large-margin training: averaged perceptron (Collins 2002), k-best MIRA and factored
+// MIRA (McDonald, Crammer & Pereira 2005), for labelled and unlabelled, complete and partial trees.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -20,16 +20,17 @@ struct MarginOptions {
   MarginUpdate update = MarginUpdate::mira;
   TreeClass trees;
   int k = 5;                   // MIRA: constraints from the k best trees
-  double C = 0.01;             // MIRA: no constraint gets a larger multiplier
-  bool loss_augmented = true;  // look for trees that are wrong and score high, instead of high alone
-  bool minimum_risk = false;  // look for the tree of minimum risk under the present weights, not for the best
-  bool risk_augmented = false;  // MIRA: minimum risk under the present weights with the costs of wrong arcs
+  double C = 0.01;             // MIRA: upper bound of the multipliers
+  bool loss_augmented = true;  // decode with the costs of wrong arcs added to the scores
+  // Decode the minimum-risk tree under the current weights instead of the best tree.
+  bool minimum_risk = false;
+  bool risk_augmented = false;  // MIRA: minimum risk under weights augmented with the costs of wrong arcs
   WordDropout dropout;
 };
 
-// What a run over some sentences did.
+// Statistics of a run over some sentences.
 struct MarginReport {
-  double loss = 0;      // of the trees found, as costs go
+  double loss = 0;      // total cost of the decoded trees
   int64_t updates = 0;  // sentences that changed the weights
   int64_t skipped = 0;  // sentences whose known heads fit no tree of the class
 
@@ -41,14 +42,14 @@ struct MarginReport {
   }
 };
 
-// What one sentence changes in the weights.
+// Computes the weight change that one sentence causes.
 class MarginStep {
  public:
   MarginStep(const ArcTable& table, const ArcData& data, const MarginOptions& options)
       : table_(table), data_(data), options_(options) {}
 
   MarginReport learn(const float* weights, size_t sentence, uint64_t epoch);
-  // Calls make(place, change) for each cell that the last sentence changes.
+  // Calls make(place, change) for each cell changed by the last sentence.
   template <typename Make>
   void for_each_change(Make make) const {
     for (size_t i = 0; i < change_.size(); ++i)
@@ -58,10 +59,10 @@ class MarginStep {
  private:
   struct Constraint {
     SparseVector difference;  // f(gold) - f(other)
-    double loss = 0;          // the margin wanted
+    double loss = 0;          // required margin
     double norm = 0, multiplier = 0;
     double wanted = 0;  // loss - w·difference before the update
-    bool idle = false;  // its multiplier was 0 and had no reason to rise when last looked at
+    bool idle = false;  // its multiplier was 0 at the last check and had no reason to rise
     std::vector<SparseVector::Entry> local;  // the difference by entries of touched_
   };
 
@@ -89,11 +90,11 @@ class MarginStep {
   std::vector<uint8_t> keep_;
   std::vector<double> arcs_, sums_, values_;
   std::vector<int32_t> best_, trees_;
-  std::vector<int32_t> target_, target_states_;  // the gold tree, its unknown heads filled in, and its states
+  std::vector<int32_t> target_, target_states_;  // the target tree (unknown heads filled in) and its states
   std::vector<Constraint> constraints_;
   size_t constraint_count_ = 0;
-  SparseVector touched_;        // the cells that an update may change
-  std::vector<double> change_;  // of each of them
+  SparseVector touched_;        // the cells that an update can change
+  std::vector<double> change_;  // of each touched cell
   const float* weights_ = nullptr;
 };
 
@@ -104,13 +105,14 @@ class MarginTrainer {
     steps_.emplace_back(table, data, options);
   }
 
-  // batch: so many sentences are learned from with the same weights, by so many threads (learning/batched_changes.hpp).
+  // batch: number of sentences that share the same weights; threads: number of threads per batch
+  // (learning/batched_changes.hpp).
   MarginReport run(const int64_t* sentences, size_t count, uint64_t epoch, size_t batch = 1, int threads = 1);
   const ArcData& data() const { return data_; }
   const AveragedWeights& weights() const { return weights_; }
   double steps() const { return weights_.steps; }
   void set_steps(double steps) { weights_.steps = steps; }
-  // What it learns from one sentence to the next, beside the steps.
+  // The trainer's state besides the step count.
   std::vector<Table<float>*> tables() { return {&weights_.weights, &weights_.sums}; }
 
  private:

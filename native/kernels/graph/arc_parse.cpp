@@ -7,7 +7,7 @@
 namespace arcwise {
 namespace {
 
-// One thread's memory: scores of one sentence after the other, and the decoder over them.
+// Per-thread workspace: the scores of one sentence at a time and the decoder.
 class SentenceParser {
  public:
   void load(const WeightedTable& weighted, const ArcData& data, size_t sentence, const int32_t* required) {
@@ -22,7 +22,7 @@ class SentenceParser {
     scorer_.zeros = weighted.zeros;
   }
 
-  // The scores of the sentence. every_label: also labels that are no arc's best one.
+  // Scores the sentence. every_label: also labels that are not the best label of their arc.
   const ArcScores<float>& score(bool every_label) {
     const ArcMask mask{required_.empty() ? nullptr : required_.data(), true, &weighted_->unseen, every_label};
     scorer_.score(weighted_->table, weighted_->weights, sentence_, mask, scores_);
@@ -42,7 +42,7 @@ class SentenceParser {
   std::vector<int32_t> required_;
 };
 
-// One parser per worker; work(parser, sentence) for every sentence.
+// Calls work(parser, sentence) for every sentence, with one parser per worker.
 template <typename Work>
 void for_each_sentence(const WeightedTable& weighted, const ArcData& data, const int32_t* required,
                        int threads, Work work) {

@@ -1,5 +1,5 @@
-// Parsing a treebank with a table of weights: scoring and decoding of whole batches in one go, sentence by sentence, so that scores
-// need not be kept. The same trees and probabilities as score_treebank and then ScoreBatch::decode.
+// Parsing with a weight table: scores and decodes a batch sentence by sentence, so that the scores need not
+// be kept. Gives the same trees and probabilities as score_treebank followed by ScoreBatch::decode.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace arcwise {
 
-// A table with its weights: the scorer of the graph-based parser. What training never saw has scores too, so that nothing has the
-// probability 0.
+// A table with its weights: the scorer of the graph-based parser. Unseen arcs and labels get scores too, so
+// that nothing has probability 0.
 struct WeightedTable {
   const ArcTable& table;
   const float* weights;
@@ -19,13 +19,13 @@ struct WeightedTable {
   const KnownZeros* zeros = nullptr;  // see ArcScorer
 };
 
-// required: a head per word that must be kept, -1 for free ones; or null.
+// required: one required head per word, -1 where free; may be null.
 ParseResult arc_parse(const WeightedTable& weighted, const ArcData& data, const int32_t* required,
                       const DecodeSettings& settings, const AskedTrees& asked, int threads);
 KBestResult arc_k_best(const WeightedTable& weighted, const ArcData& data, const int32_t* required,
                        const DecodeSettings& settings, int k, int threads);
 
-// The scores that these decode.
+// The scores that arc_parse decodes.
 ScoreBatch score_treebank(const WeightedTable& weighted, const ArcData& data, const int32_t* required,
                           int threads);
 

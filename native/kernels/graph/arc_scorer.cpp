@@ -11,7 +11,7 @@
 namespace arcwise {
 namespace {
 
-// Eight cells, which the compiler keeps in registers.
+// Eight cells, held in registers by the compiler.
 template <typename Real>
 struct EightCells {
   typedef Real Values __attribute__((vector_size(8 * sizeof(Real))));
@@ -28,7 +28,7 @@ struct alignas(32) ZeroBlock {
   Real cells[8] = {};
 };
 
-// The rows of one kind of features of an arc: where they lie, and the hashes of its two words that lead there.
+// The rows of one kind of arc features: their base address and the hashes of the arc's two words.
 template <typename Real>
 struct Rows {
   const Real* cells;
@@ -38,8 +38,8 @@ struct Rows {
   const std::vector<uint16_t>& pairs;
 };
 
-// sum[0..8*BLOCKS) += the row at each place, from its block `first` on. All sums are in registers, so that the rows, few of which are
-// near, are waited for together. Groups that are all zero are read from one place that is always at hand.
+// sum[0..8*BLOCKS) += the row at each place, from block `first` on. All sums stay in registers, so that the
+// cache misses of the rows overlap. Groups that are all zero are read from one fixed cached place instead.
 template <int BLOCKS, bool SPARSE, typename Real>
 void add_rows(const Rows<Real>& rows, int first, Real* sum) {
   using Eight = EightCells<Real>;
@@ -62,7 +62,7 @@ void add_rows(const Rows<Real>& rows, int first, Real* sum) {
 
 constexpr int MOST_BLOCKS = 8;
 
-// The same for any number of blocks, at most MOST_BLOCKS at a time.
+// The same for any number of blocks, in chunks of at most MOST_BLOCKS.
 template <bool SPARSE, typename Real>
 void add_all_rows(const Rows<Real>& rows, int blocks, Real* sum) {
   using Add = void (*)(const Rows<Real>&, int, Real*);
@@ -74,8 +74,8 @@ void add_all_rows(const Rows<Real>& rows, int blocks, Real* sum) {
     ADD[std::min(blocks - first, MOST_BLOCKS) - 1](rows, first, sum + 8 * first);
 }
 
-// The cells of features of arcs alone. Where it is known which are zero, those are read from one of them, which is always at hand,
-// without a jump.
+// Sums the cells of label-independent features. Cells known to be zero are redirected to one fixed cached
+// cell, which avoids a branch.
 template <bool SPARSE, typename Real>
 struct ArcCells {
   const Real* cells;
@@ -109,8 +109,8 @@ struct ArcCells {
 UnseenScores::UnseenScores(const ArcTable& table, double heads_temperature, double labels_temperature,
                            bool trained_by_margins)
     : temperature(heads_temperature),
-      // At temperatures below 1 unseen arcs keep their distance in score, or a very low one, which data without a mistake lead to,
-      // would bring them next to the best arc and change the best tree.
+      // At temperatures below 1 unseen arcs keep their distance in score: a very low temperature (fitted on
+      // data without errors) would otherwise move them next to the best arc and change the best tree.
       arc(std::max(heads_temperature, 1.0) * std::log(table.unseen)),
       labels(table.classes(), 0),
       margins(trained_by_margins) {
@@ -142,7 +142,7 @@ void ArcScorer<Real>::sum_sides(const ArcTable& table, const Real* weights, cons
   }
 }
 
-// What the features of both words of an arc, but for its labels, say of it.
+// The contribution of the two-sided features of an arc, except for its labels.
 template <typename Real>
 template <bool SPARSE>
 Real ArcScorer<Real>::arc_alone(const ArcTable& table, const Real* weights, const ArcSentence& sentence,
@@ -210,7 +210,7 @@ void ArcScorer<Real>::score_arc(const ArcTable& table, const Real* weights, cons
     values[s] = arc + sum[1 + s] + head_side[1 + labels[s]] + modifier_side[1 + labels[s]];
 }
 
-// What the sides of an arc say of its labels.
+// The contribution of the one-sided features to the labels of an arc.
 template <typename Real>
 void ArcScorer<Real>::score_labels(const ArcTable& table, int h, int m, int arc_class, Real* values) const {
   const int direction = direction_of(h, m), count = table.states.count(arc_class);
@@ -234,8 +234,8 @@ void ArcScorer<Real>::lower_labels(const ArcTable& table, int arc_class, const U
     if (s / clusters != best_label) values[s] += by;
 }
 
-// A new arc: score(values) fills in the states of its class. With every label, those that its class was never seen with follow from
-// the best one.
+// Adds an arc; score(values) fills in the states of its class. With every_label, labels never seen with the
+// class are scored relative to the best one.
 template <typename Real>
 template <typename Score>
 void ArcScorer<Real>::add_arc(const ArcTable& table, int h, int m, int arc_class, const ArcMask& mask,
@@ -251,7 +251,7 @@ void ArcScorer<Real>::add_arc(const ArcTable& table, int h, int m, int arc_class
   std::fill(values + own, values + all, other);
 }
 
-// By how much, at most, the best arc of a word is ahead of another of its arcs, over those scored so far.
+// The largest gap between the best arc of a word and another of its arcs, over the arcs scored so far.
 template <typename Real>
 Real ArcScorer<Real>::widest_choice(const ArcScores<Real>& scored) const {
   Real widest = 0;
@@ -261,8 +261,8 @@ Real ArcScorer<Real>::widest_choice(const ArcScores<Real>& scored) const {
   return widest;
 }
 
-// The arcs that are beyond reach, each below the best arc of its word. A word that has no other arcs has all of them scored by
-// their features.
+// Scores the arcs beyond reach, each below the best arc of its word. For a word without other arcs, all are
+// scored by their features.
 template <typename Real>
 void ArcScorer<Real>::add_beyond(const ArcTable& table, const Real* weights, const ArcSentence& sentence,
                                  const ArcMask& mask, ArcScores<Real>& out) {
@@ -329,7 +329,7 @@ void ArcScorer<Real>::score(const ArcTable& table, const Real* weights, const Ar
 
 namespace {
 
-// A bit for every 8 cells of rows, 0 where all are zero.
+// One bit per 8 cells of rows; 0 if all are zero.
 std::vector<uint64_t> occupied_groups(const ArcTable& table, const float* weights) {
   size_t groups = (table.cells() - table.row_start()) / 8;
   std::vector<uint64_t> bits(groups / 64 + 2, 0);
@@ -341,7 +341,7 @@ std::vector<uint64_t> occupied_groups(const ArcTable& table, const float* weight
   return bits;
 }
 
-// A bit for every cell of arcs alone, 0 where it is zero.
+// One bit per cell of label-independent features; 0 if it is zero.
 std::vector<uint64_t> occupied_cells(const ArcTable& table, const float* weights) {
   std::vector<uint64_t> bits(table.row_start() / 64 + 1, 0);
   for (size_t cell = 0; cell < table.row_start(); ++cell)

@@ -11,7 +11,8 @@ namespace arcwise {
 
 namespace {
 
-// visit(word, head, label, class) for every word whose head is known; words are numbered over all sentences.
+// Calls visit(word, head, label, class) for every word whose head is known; word numbers run over all
+// sentences.
 template <typename Visit>
 void for_each_gold_arc(const ArcTable& table, const ArcData& data, Visit visit) {
   for (size_t s = 0; s < data.sentences(); ++s) {
@@ -26,14 +27,14 @@ void for_each_gold_arc(const ArcTable& table, const ArcData& data, Visit visit) 
   }
 }
 
-// Labels and how often each was seen.
+// Labels and their counts.
 struct LabelCounts {
   std::vector<uint32_t> counts;
 
   bool empty() const {
     return std::all_of(counts.begin(), counts.end(), [](uint32_t c) { return c == 0; });
   }
-  // P(the next label is a new one) = kinds / (seen + kinds) (Witten & Bell 1991, method C); 1 where nothing was seen.
+  // P(the next label is new) = kinds / (seen + kinds) (Witten & Bell 1991, method C); 1 if nothing was seen.
   double novelty() const {
     double kinds = 0, seen = 0;
     for (uint32_t count : counts) {
@@ -81,7 +82,8 @@ void ArcTable::learn_labels(const ArcData& data, bool restricted) {
 }
 
 void ArcTable::learn_reach(const ArcData& data, int64_t enough) {
-  std::vector<int64_t> longest(classes(), 0), farther(classes(), 0);  // longest: how many arcs are as long
+  // longest: number of arcs of maximal length; farther: number of candidates beyond it.
+  std::vector<int64_t> longest(classes(), 0), farther(classes(), 0);
   reach.assign(classes(), 0);
   double arcs = 0, alone = 0;
   for_each_gold_arc(*this, data, [&](int m, int h, int, int arc_class) {
@@ -108,7 +110,7 @@ void ArcTable::learn_reach(const ArcData& data, int64_t enough) {
       reach[c] = ANY_DISTANCE;
     else
       alone += longest[c] == 1;
-  // An arc is beyond the reach of the others if no other of its class is as long (Good & Turing: what was seen once).
+  // Good-Turing: an arc counts as unseen if no other arc of its class is as long (a singleton).
   unseen = (alone + 0.5) / (arcs + 1);
 }
 
@@ -144,7 +146,7 @@ namespace {
 
 constexpr size_t SENTENCES_AT_ONCE = 64;
 
-// Different places of the features of the gold arcs in the table of `table`.
+// Counts the distinct table places of the features of gold arcs.
 size_t different_places(const ArcTable& table, const ArcData& data, int threads) {
   std::vector<std::atomic<uint64_t>> seen((table.cells() + 63) / 64);
   auto visit = [&](uint32_t place) {

@@ -1,4 +1,5 @@
-// Where the features of arcs lie: data as the trainers see them, the table of weights, the places of an arc's features in it.
+// The weight table of the graph-based parser: training data, the table's layout, and the places of an arc's
+// features in it.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +12,8 @@
 
 namespace arcwise {
 
-// A treebank as the trainers and the parser see it: atoms, tags, heads and labels of all words, flat.
+// A treebank in the form used by the trainers and the parser: atoms, tags, heads and labels of all words,
+// flat.
 struct ArcData {
   size_t atom_count = 0;
   std::vector<uint64_t> atoms;           // words × atom_count
@@ -20,43 +22,40 @@ struct ArcData {
   std::vector<int32_t> heads;            // -1 where unknown
   std::vector<int32_t> labels;           // -1 where unknown
   std::vector<uint32_t> sentence_words;  // S+1
-  TaughtArcs taught;                     // what a teacher says, if there is one: losses then go by it
+  TaughtArcs taught;                     // targets of a teacher, if any; losses then use them
 
   size_t sentences() const { return sentence_words.size() - 1; }
   size_t first(size_t sentence) const { return sentence_words[sentence]; }
   int length(size_t sentence) const {
     return static_cast<int>(sentence_words[sentence + 1] - sentence_words[sentence]);
   }
-  // What is known of the tree of a sentence.
+  // Collects the known heads and labels of a sentence.
   void known_tree(size_t sentence, KnownTree& tree) const {
     tree.set(heads.data() + first(sentence), labels.data() + first(sentence), length(sentence));
   }
   TaughtTree taught_tree(size_t sentence) const { return taught.of(first(sentence), length(sentence)); }
-  // Whether losses of a sentence go by what a teacher says, or by its tree.
+  // Whether the loss of a sentence uses a teacher's targets instead of its tree.
   bool is_taught(size_t sentence) const { return !taught.empty() && !taught_tree(sentence).empty(); }
 };
 
-// The table where the weights of an arc-factored model lie, and what leads there: templates, vocabulary, salts, tags. Everything
-// but the weights themselves. Which states an arc has depends on its class, the tags of its ends and its direction: the sets of
-// `states` are the classes.
+// Everything of an arc-factored model except the weights: templates, vocabulary, salts, tags. The states of
+// an arc depend on its class (the tags of its ends and its direction); the sets of `states` are the classes.
 struct ArcTable {
   ArcTemplates templates;
   Vocabulary vocabulary;  // of the word atom
   ContextSalts salts;
-  int tags = 0;  // known tags are 0..tags-1, an unknown one is `tags`, the root's is tags+1
+  int tags = 0;  // known tags are 0..tags-1, unknown is `tags`, the root is tags+1
   int arc_bits = 22, row_bits = 22;
-  ArcStates states;  // a set of labels for each class; then, for each, one of all legal labels, its own first
-  // The label that all arcs from the root have and no other arc, -1 if there is none: the only one in the sets of classes of the root,
-  // and in no other set.
+  ArcStates states;  // one label set per class; then, per class, a set of all legal labels, its own first
+  // The label of all arcs from the root and of no other arc, or -1: the only label in the sets of root
+  // classes, and absent from all other sets.
   int root_label = -1;
-  std::vector<uint16_t>
-      reach;  // the farthest distance at which arcs of each class are scored by their features
-  std::vector<float>
-      novelty;  // of each class: P(a label is none of its set), as far as the training data tell; 1: never seen
-  double unseen = UNTOLD;  // P(the head of a word is beyond reach), as far as the training data tell
+  std::vector<uint16_t> reach;  // by class: longest distance at which its arcs are scored by their features
+  std::vector<float> novelty;   // by class: estimated P(a label is not in its set); 1 if the class is unseen
+  double unseen = UNTOLD;       // estimated P(the head of a word is beyond reach)
 
   static constexpr uint16_t ANY_DISTANCE = 65535;
-  static constexpr double UNTOLD = 0.002;  // where nothing is told: models from before these were kept
+  static constexpr double UNTOLD = 0.002;  // default for models saved before these estimates existed
 
   int root_tag() const { return tags + 1; }
   int classes() const { return (tags + 2) * (tags + 2) * 2; }
@@ -65,10 +64,9 @@ struct ArcTable {
   }
   uint32_t class_salt(int arc_class) const { return static_cast<uint32_t>(arc_class + 1) * 0x9E3779B1u; }
 
-  // With latent clusters every cell belongs to a cluster; without, cell 0 of a row is the arc's own.
+  // Without latent clusters, cell 0 of a row belongs to the arc; with clusters, every cell belongs to one.
   bool shared_cell() const { return states.clusters == 1; }
-  // The cell of a state in a row of a pair of words, and in a row of one word; -1 if it has no cell of its
-  // own.
+  // The cell of a state in a row of a word pair, and in a row of one word; -1 if it has no separate cell.
   int row_cell(int state) const { return !shared_cell() ? state : states.labels == 0 ? -1 : 1 + state; }
   int side_cell(int arc_class, int state) const {
     if (states.labels == 0) return shared_cell() ? -1 : state;
@@ -82,7 +80,7 @@ struct ArcTable {
     return shared_cell() ? (states.labels == 0 ? 1 : 1 + states.count(arc_class)) : states.count(arc_class);
   }
 
-  // 2^arc_bits cells of arc templates, then 2^row_bits cells of rows and room for the last row.
+  // Layout: 2^arc_bits cells of arc templates, then 2^row_bits cells of rows, then space for the last row.
   uint32_t arc_mask() const { return (uint32_t{1} << arc_bits) - 1; }
   uint32_t row_mask() const {
     uint32_t mask = (uint32_t{1} << row_bits) - 1;
@@ -96,22 +94,22 @@ struct ArcTable {
   bool reaches(int arc_class, int head, int distance) const {
     return reach[arc_class] >= length_of(head, distance);
   }
-  // The length of an arc as reach counts it: all arcs of the root have one.
+  // The length of an arc for `reach`: all arcs of the root have length 1.
   static int length_of(int head, int distance) {
     return head == 0 ? 1 : std::min<int>(distance, ANY_DISTANCE);
   }
 
-  // Learns from the gold arcs which labels and how long arcs each class has. restricted: a class has the
-  // labels seen with it; a class never seen, those of its modifier's tag, or else all. Otherwise every class
-  // has all. A class reaches as far as its longest gold arc if the words whose heads are known had at least
-  // `enough` farther arcs of it to choose from; else any distance.
+  // Learns from the gold arcs which labels and lengths each class has. restricted: a class has the labels
+  // seen with it; an unseen class has those of its modifier's tag, or else all. Otherwise every class has all
+  // labels. The reach of a class is the length of its longest gold arc if the words with known heads had at
+  // least `enough` longer candidate arcs of the class; otherwise it is unlimited.
   void learn_classes(const ArcData& data, bool restricted, int64_t enough, int only_root_label);
-  // The same from a model file. novelty may be empty.
+  // Sets the classes from a model file. novelty may be empty.
   void set_classes(std::vector<uint32_t> label_starts, std::vector<uint16_t> label_ids,
                    std::vector<uint16_t> reached, std::vector<float> label_novelty, double unseen_share,
                    int only_root_label);
   bool never_seen(int arc_class) const { return novelty[arc_class] >= 1; }
-  // The set of all legal labels, those of the class first; and how many are not in its own set.
+  // The set of all legal labels, those of the class first; and the number of labels outside its own set.
   int all_labels(int arc_class) const { return classes() + arc_class; }
   int unseen_labels(int arc_class) const {
     return states.labels == 0
@@ -130,10 +128,10 @@ struct ArcTable {
   void add_all_labels();
 };
 
-// One sentence prepared for scoring.
+// One sentence, prepared for scoring.
 struct ArcSentence {
   SentenceHashes hashes;
-  std::vector<int32_t> tags;  // 0..n, tags[0] is the root's
+  std::vector<int32_t> tags;  // 0..n; tags[0] is the root's
 
   int n() const { return hashes.n(); }
   int class_of(const ArcTable& table, int head, int modifier) const {
@@ -144,7 +142,7 @@ struct ArcSentence {
   BetweenTags between(int head, int modifier) const;
 };
 
-// Where the features of both sides of an arc are in the table: visit_cell(place) for a cell of the arc alone;
+// Visits the table places of two-sided features: visit_cell(place) for a label-independent cell,
 // visit_row(place) for the first cell of a row over the states.
 template <typename VisitCell, typename VisitRow>
 void pair_places(const ArcTable& table, const ArcSentence& sentence, int h, int m, VisitCell visit_cell,
@@ -173,8 +171,8 @@ void pair_places(const ArcTable& table, const ArcSentence& sentence, int h, int 
   }
 }
 
-// Where the features of one side are, which all arcs of the word in that role and direction share:
-// visit_cell(place) for a cell of the arc alone; visit_side(place) for a row over all labels.
+// Visits the table places of one-sided features, shared by all arcs of the word in that role and direction:
+// visit_cell(place) for a label-independent cell, visit_side(place) for a row over all labels.
 template <typename VisitCell, typename VisitSide>
 void side_places(const ArcTable& table, const ArcSentence& sentence, Role role, int word, int direction,
                  VisitCell visit_cell, VisitSide visit_side) {
@@ -187,7 +185,7 @@ void side_places(const ArcTable& table, const ArcSentence& sentence, Role role, 
     visit_side(rows + (sides[t] & table.row_mask()));
 }
 
-// Where all features of an arc are.
+// Visits the table places of all features of an arc.
 template <typename VisitCell, typename VisitRow, typename VisitSide>
 void arc_places(const ArcTable& table, const ArcSentence& sentence, int h, int m, VisitCell visit_cell,
                 VisitRow visit_row, VisitSide visit_side) {
@@ -197,14 +195,14 @@ void arc_places(const ArcTable& table, const ArcSentence& sentence, int h, int m
   side_places(table, sentence, MODIFIER_ROLE, m, direction, visit_cell, visit_side);
 }
 
-// How many different features the gold arcs have, and how many different places in the table these take: the
-// difference is lost to collisions. Features are told apart by 28 bits of their hash.
+// The number of distinct features of the gold arcs and of distinct places they occupy; the difference is lost
+// to collisions. Features are distinguished by 28 bits of their hash.
 struct FeatureCount {
   size_t features, places;
 };
 FeatureCount count_features(const ArcTable& table, const ArcData& data, int threads = 1);
 
-// visit(place) for every cell that counts for arc (h, m) in the given state.
+// Calls visit(place) for every cell that contributes to arc (h, m) in the given state.
 template <typename Visit>
 void state_places(const ArcTable& table, const ArcSentence& sentence, int h, int m, int state, Visit visit) {
   int arc_class = sentence.class_of(table, h, m);

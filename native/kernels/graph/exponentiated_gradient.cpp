@@ -10,17 +10,17 @@
 namespace arcwise {
 
 namespace {
-constexpr double NEGLIGIBLE = 1e-10;           // w does not follow a smaller change of C times a marginal
-constexpr int ATTEMPTS = 30;                   // to find a step that does not lower the dual
-constexpr double SHORTEN = 0.1, LENGTHEN = 2;  // factors from one η to the next
-constexpr double LONGEST = 16;                 // most of η C; of a log-linear step 1, which ends at θ = w·f
-constexpr double LEAST = 1e-12;                // gains that differ by less are the same
-constexpr double ENOUGH = 0.1;  // trees are balanced when they differ by this part of what they differed by
-constexpr int MOVES = 10;       // of shares, for one violator
-constexpr double SMALLEST = 1e-8;  // a smaller smooth part is given up
+constexpr double NEGLIGIBLE = 1e-10;  // smaller changes of C times a marginal are not applied to w
+constexpr int ATTEMPTS = 30;  // maximum number of attempts to find a step that does not lower the dual
+constexpr double SHORTEN = 0.1, LENGTHEN = 2;  // factors between successive values of η
+constexpr double LONGEST = 16;                 // maximum of η C; a log-linear step of 1 ends at θ = w·f
+constexpr double LEAST = 1e-12;                // gains that differ by less count as equal
+constexpr double ENOUGH = 0.1;     // stop balancing trees when their difference has shrunk to this fraction
+constexpr int MOVES = 10;          // of probability, per violator
+constexpr double SMALLEST = 1e-8;  // a smaller smooth part is dropped
 constexpr size_t SMOOTH = std::numeric_limits<size_t>::max();
 
-// Where on the way from 0 to 1 a parabola of this slope (at 0) and curvature is highest.
+// Position on [0, 1] of the maximum of a parabola with this slope at 0 and this curvature.
 double top_of_the_way(double slope, double curvature) { return curvature > slope ? slope / curvature : 1; }
 }  // namespace
 
@@ -63,7 +63,7 @@ void ExponentiatedGradientTrainer::start(size_t s) {
   take_change(mixture);
 }
 
-// The sentence, its scores under the present weights, and the costs of its states.
+// Prepares the sentence, its scores under the current weights, and the costs of its states.
 void ExponentiatedGradientTrainer::prepare(size_t s) {
   sentence_.set(table_, data_, s, {});
   data_.known_tree(s, gold_);
@@ -73,7 +73,7 @@ void ExponentiatedGradientTrainer::prepare(size_t s) {
   score();
 }
 
-// Of every state its cost, and its gain: cost + w·f.
+// Computes the cost of every state and its gain, cost + w·f.
 void ExponentiatedGradientTrainer::score() {
   scorer_.score(table_, weights_.data(), sentence_, {}, scores_);
   costs_.resize(scores_.values.size());
@@ -87,7 +87,7 @@ void ExponentiatedGradientTrainer::score() {
   });
 }
 
-// after_: the probability of every state under the mixture; entropy_: that of the smooth part.
+// Computes after_, the probability of every state under the mixture, and entropy_ of the smooth part.
 void ExponentiatedGradientTrainer::marginals(const Mixture& mixture) {
   given_.n = scores_.n;
   given_.states = scores_.states;
@@ -104,8 +104,9 @@ void ExponentiatedGradientTrainer::add_tree(std::vector<double>& by_state, const
   for (size_t m = 1; m < tree.at.size(); ++m) by_state[tree.at[m]] += share;
 }
 
-// change_ = after_ - mu, where that is worth following. The likeliest state of each word takes what the others leave,
-// so that the marginals of a word have the sum 1 whatever was left out or rounded. Whether anything changes.
+// Computes change_ = after_ - mu where it is large enough. The likeliest state of each word absorbs the
+// remainder, so that the marginals of a word sum to 1 despite truncation and rounding. Returns whether
+// anything changes.
 bool ExponentiatedGradientTrainer::find_change(const double* mu) {
   constexpr size_t NONE = std::numeric_limits<size_t>::max();
   likeliest_.assign(scores_.n + 1, NONE);
@@ -131,7 +132,7 @@ bool ExponentiatedGradientTrainer::find_change(const double* mu) {
   return changes;
 }
 
-// μ += change_: w has it already.
+// μ += change_, which is already applied to w.
 void ExponentiatedGradientTrainer::take_change(Mixture& mixture) {
   double* mu = &mu_[mixture.first];
   double cost = 0;
@@ -142,9 +143,9 @@ void ExponentiatedGradientTrainer::take_change(Mixture& mixture) {
   mixture.term = options_.C * (options_.log_linear ? entropy_ : cost);
 }
 
-// w += factor Σ change_ f, over the arcs of the present sentence; by how much |w|² rises.
+// w += factor Σ change_ f, over the arcs of the current sentence; returns the increase of |w|².
 double ExponentiatedGradientTrainer::add_features(double factor) {
-  std::array<double, 8> rises{};  // rows are as wide as a multiple of these, or one cell
+  std::array<double, 8> rises{};  // row widths are multiples of this, or 1
   auto add = [&](double& weight, double value, double& rise) {
     rise += value * (2 * weight + value);
     weight += value;
@@ -177,7 +178,7 @@ double ExponentiatedGradientTrainer::run(const int64_t* sentences, size_t count)
   return terms;
 }
 
-// A step of the smooth part, then moves of shares to some violators, each with the scores of its own moment.
+// Takes a step of the smooth part, then moves probability to some violators, each with up-to-date scores.
 void ExponentiatedGradientTrainer::visit(Mixture& mixture) {
   if (mixture.smooth > 0) raise_smooth_part(mixture);
   for (int found = 0; found < options_.violators; ++found) {
@@ -186,13 +187,14 @@ void ExponentiatedGradientTrainer::visit(Mixture& mixture) {
   }
 }
 
-// θ' = θ + η C gain, w' = w + C Σ (μ - μ') f, where the gain of a state is cost + w·f, or w·f - θ if log-linear.
+// θ' = θ + η C gain, w' = w + C Σ (μ - μ') f, where the gain of a state is cost + w·f, or w·f - θ if
+// log-linear.
 //
-// On the straight line from w to w' the max-margin dual is a parabola. Its slope at w and its curvature tell where
-// its top is: the next η is as much longer or shorter. A step that would lower the dual is taken back and tried
-// again. The log-linear dual rises by slope - ½|w' - w|² - C KL(P' || P). This divergence and its reverse have the sum
-// Σ (μ' - μ)(θ' - θ) = η slope, so that a parabola with the curvature |w' - w|² + 2 η C slope is a lower bound at w'
-// which no small difference of large entropies disturbs.
+// Along the line from w to w' the max-margin dual is a parabola. Its slope at w and its curvature give its
+// maximum, and the next η is scaled accordingly. A step that would lower the dual is undone and retried. The
+// log-linear dual rises by slope - ½|w' - w|² - C KL(P' || P). This divergence and its reverse sum to Σ (μ' -
+// μ)(θ' - θ) = η slope, so a parabola with curvature |w' - w|² + 2 η C slope is a lower bound at w', and it
+// avoids the cancellation of two large entropies.
 void ExponentiatedGradientTrainer::raise_smooth_part(Mixture& mixture) {
   double* theta = &theta_[mixture.first];
   old_theta_.assign(theta, theta + gains_.size());
@@ -222,7 +224,8 @@ void ExponentiatedGradientTrainer::raise_smooth_part(Mixture& mixture) {
   std::copy(old_theta_.begin(), old_theta_.end(), theta);
 }
 
-// Moves probability from the part with the lowest gain to the worst violator, then between the trees of the mixture.
+// Moves probability from the part with the lowest gain to the worst violator, then balances the trees of the
+// mixture.
 void ExponentiatedGradientTrainer::move_shares(Mixture& mixture) {
   const size_t violator = add_violator(mixture);
   double lowest = smooth_gain(mixture);
@@ -240,8 +243,8 @@ void ExponentiatedGradientTrainer::move_shares(Mixture& mixture) {
   balance_trees(mixture, ENOUGH * difference);
 }
 
-// Moves probability between the trees of a mixture, always from the one with the lowest gain to the one with the highest, until
-// they differ by no more than `enough`.
+// Moves probability between the trees of a mixture, from the lowest gain to the highest, until their gains
+// differ by at most `enough`.
 void ExponentiatedGradientTrainer::balance_trees(Mixture& mixture, double enough) {
   for (int move = 1;; ++move) {
     std::erase_if(mixture.trees, [](const Part& tree) { return tree.share == 0; });
@@ -254,7 +257,7 @@ void ExponentiatedGradientTrainer::balance_trees(Mixture& mixture, double enough
   }
 }
 
-// w += factor (f(of) - f(instead)); by how much |w|² rises.
+// w += factor (f(of) - f(instead)); returns the increase of |w|².
 double ExponentiatedGradientTrainer::add_difference(const Part& of, const Part& instead, double factor) {
   double rise = 0;
   for (int m = 1; m <= sentence_.n(); ++m) {
@@ -305,7 +308,7 @@ void ExponentiatedGradientTrainer::move_from_smooth_part(Mixture& mixture, Part&
   taker.share += part * most;
 }
 
-// The tree with the highest gain, among the trees of the mixture: where it is there.
+// Finds the tree with the highest gain, adds it to the mixture if needed, and returns its index.
 size_t ExponentiatedGradientTrainer::add_violator(Mixture& mixture) {
   Part found = worst_violator();
   for (Part& tree : mixture.trees) tree.gain = sum_of(gains_, tree);
@@ -342,7 +345,7 @@ ExponentiatedGradientTrainer::Part ExponentiatedGradientTrainer::worst_violator(
   return tree;
 }
 
-// cost + w·f of a tree, under the present weights.
+// Computes cost + w·f of a tree under the current weights.
 void ExponentiatedGradientTrainer::find_gain(Part& tree) const {
   tree.gain = tree.cost;
   for (int m = 1; m <= sentence_.n(); ++m)
@@ -350,7 +353,8 @@ void ExponentiatedGradientTrainer::find_gain(Part& tree) const {
                  [&](uint32_t place) { tree.gain += weights_[place]; });
 }
 
-// The expected gain of the smooth part, +inf if there is none: what the trees leave of that of the mixture.
+// The expected gain of the smooth part, by subtracting the trees from the mixture; +inf if there is no smooth
+// part.
 double ExponentiatedGradientTrainer::smooth_gain(const Mixture& mixture) {
   if (mixture.smooth == 0) return std::numeric_limits<double>::infinity();
   double gain = std::inner_product(gains_.begin(), gains_.end(), &mu_[mixture.first], 0.0);
@@ -358,7 +362,7 @@ double ExponentiatedGradientTrainer::smooth_gain(const Mixture& mixture) {
   return gain / mixture.smooth;
 }
 
-// Whether the gold heads of the present sentence are a tree of the class.
+// Whether the gold heads of the current sentence are a tree of the class.
 bool ExponentiatedGradientTrainer::has_gold_tree() const {
   return is_tree(gold_.heads.data(), sentence_.n(), options_.trees);
 }
@@ -390,7 +394,7 @@ double ExponentiatedGradientTrainer::primal() {
   return squared_norm() / 2 + options_.C * losses;
 }
 
-// The gain of the gold tree, which is its score: it costs nothing.
+// The gain of the gold tree: its score, since its cost is 0.
 double ExponentiatedGradientTrainer::gold_gain() {
   double gain = 0;
   for_each_arc(scores_, [&](int h, int m, int, const double* own, int count) {
@@ -401,7 +405,7 @@ double ExponentiatedGradientTrainer::gold_gain() {
   return gain;
 }
 
-// -log P of the gold tree under the present weights.
+// -log P of the gold tree under the current weights.
 double ExponentiatedGradientTrainer::surprisal() {
   arcs_by_sum(scores_, 1.0, arcs_);
   return inference_.log_partition(arcs_.data(), scores_.n, options_.trees) - gold_gain();

@@ -1,17 +1,18 @@
-// Max-margin training by exponentiated gradient (Koo et al. 2007, figure 2; Bartlett et al. 2004), and log-linear
-// training (Globerson et al. 2007; Collins et al. 2008).
+// Max-margin training by exponentiated gradient (Koo et al. 2007, figure 2; Bartlett et al. 2004), and
+// log-linear training (Globerson et al. 2007; Collins et al. 2008).
 //
-// Minimises  ½|w|² + C Σ_i max_y [cost(y) - w·(f(y_i) - f(y))]  through its dual: each sentence has a distribution
-// over trees, and  w = C Σ_i [f(y_i) - E f].
+// Minimises  ½|w|² + C Σ_i max_y [cost(y) - w·(f(y_i) - f(y))]  through its dual: each sentence has a
+// distribution over trees, and  w = C Σ_i [f(y_i) - E f].
 //
-// The distribution of a sentence is a mixture. Its smooth part is the paper's: a number θ per state of an arc gives
-// P(y) ∝ exp Σ θ. Steps of θ multiply probabilities, so that a tree which was all but ruled out takes long to come
-// back, and the last percents of the way are slow. Beside the smooth part stand single trees with shares of their own:
-// each visit moves some probability from the worst part of the mixture to the worst violator, exactly as far as the dual
-// rises (pairwise steps of Frank & Wolfe; Lacoste-Julien et al. 2013, Lacoste-Julien & Jaggi 2015).
+// The distribution of a sentence is a mixture. Its smooth part is the paper's: a number θ per state of an arc
+// gives P(y) ∝ exp Σ θ. Steps of θ multiply probabilities, so a tree whose probability is almost 0 recovers
+// slowly, and the last percents of convergence are slow. The mixture therefore also contains single trees
+// with their own probabilities: each visit moves some probability from the worst part of the mixture to the
+// worst violator, exactly as far as the dual rises (pairwise Frank-Wolfe steps; Lacoste-Julien et al. 2013,
+// Lacoste-Julien & Jaggi 2015).
 //
-// Log-linear training minimises  ½|w|² - C Σ_i log P(y_i; w).  In its dual the entropy of a distribution stands in place
-// of its expected cost; a step moves θ towards w·f, where it is at the optimum, and there are no single trees.
+// Log-linear training minimises  ½|w|² - C Σ_i log P(y_i; w).  Its dual has the entropy of a distribution in
+// place of its expected cost; a step moves θ towards w·f, its optimum, and there are no single trees.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -26,42 +27,42 @@ namespace arcwise {
 struct ExponentiatedGradientOptions {
   TreeClass trees;
   double C = 1;
-  double beta = 9;          // θ of gold arcs at the start
-  int violators = 3;        // that get probability in a visit; 0: the paper's steps alone
-  bool log_linear = false;  // needs violators = 0: std::invalid_argument otherwise
+  double beta = 9;          // initial θ of gold arcs
+  int violators = 3;        // trees that get probability per visit; 0: the paper's steps only
+  bool log_linear = false;  // requires violators = 0: std::invalid_argument otherwise
 };
 
 class ExponentiatedGradientTrainer {
  public:
-  // Every head must be known, and every label if there are labels: std::invalid_argument otherwise.
+  // Requires that every head is known, and every label if there are labels: std::invalid_argument otherwise.
   ExponentiatedGradientTrainer(const ArcTable& table, const ArcData& data,
                                const ExponentiatedGradientOptions& options);
 
-  // One visit to each of the sentences; their terms of the dual after it.
+  // Visits each of the sentences once; returns the sum of their terms of the dual.
   double run(const int64_t* sentences, size_t count);
   // The dual objective: the sum of the sentences' terms (C E[cost], or C times the entropy) - ½|w|².
   double dual() const;
-  // The primal objective: by finding the worst violator, or the log partition, of every sentence.
+  // The primal objective: finds the worst violator, or the log partition, of every sentence.
   double primal();
   // The mean of the sentences' η.
   double mean_step() const;
-  // Sentences whose gold heads are no tree of the class: they take no part.
+  // Sentences whose gold heads are not a tree of the class; they are skipped.
   size_t skipped() const { return skipped_; }
   const ArcData& data() const { return data_; }
   const Table<double>& weights() const { return weights_; }
 
  private:
-  struct Part {                          // of the mixture of a sentence: a tree and its probability
+  struct Part {                          // a tree of the mixture of a sentence, with its probability
     std::vector<int32_t> heads, states;  // 0..n
-    std::vector<int32_t> at;             // of each word, the place of its state among those of the sentence
+    std::vector<int32_t> at;             // by word, the index of its state among those of the sentence
     double cost = 0, gain = 0;           // gain: cost + w·f
     double share = 0;
   };
   struct Mixture {
-    size_t first = 0;   // of its θ and μ
-    double smooth = 1;  // the probability of the smooth part
+    size_t first = 0;   // index of its θ and μ
+    double smooth = 1;  // probability of the smooth part
     double step = 1;    // η C
-    double term = 0;    // of the dual: C E[cost], or C times the entropy
+    double term = 0;    // its term of the dual: C E[cost], or C times the entropy
     std::vector<Part> trees;
   };
 
@@ -95,7 +96,7 @@ class ExponentiatedGradientTrainer {
   ExponentiatedGradientOptions options_;
   double longest_;  // η C
   Table<double> weights_;
-  std::vector<double> theta_, mu_;  // of all states of all sentences; μ as w has it, the whole mixture's
+  std::vector<double> theta_, mu_;  // of all states of all sentences; μ of the whole mixture, as applied to w
   std::vector<Mixture> mixtures_;
   size_t skipped_ = 0;
   double entropy_ = 0;

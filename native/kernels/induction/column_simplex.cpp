@@ -17,7 +17,7 @@ constexpr double kShift = 1e-6;
 ColumnSimplex::ColumnSimplex(std::vector<double> right_sides, std::vector<double> penalty)
     : m_(right_sides.size()), right_sides_(std::move(right_sides)), penalty_(std::move(penalty)) {
   uint64_t state = 1;
-  for (double& side : right_sides_) {  // the same shifts in every run
+  for (double& side : right_sides_) {  // the same shifts in every run, so results are reproducible
     state = state * 6364136223846793005u + 1442695040888963407u;
     side += kShift * (0.5 + static_cast<double>(state >> 11) * 0x1p-53);
   }
@@ -99,7 +99,7 @@ double ColumnSimplex::reduced_cost(size_t c) const { return costs_[c] - along(y_
 
 // inverse = B^-1 by Gauss-Jordan with row exchanges; x = inverse * right sides.
 void ColumnSimplex::refactor() {
-  std::vector<double> work(m_ * m_);  // row after row
+  std::vector<double> work(m_ * m_);  // row-major
   for (size_t k = 0; k < m_; ++k) {
     const int variable = basis_[k];
     if (variable < 0) {
@@ -151,8 +151,8 @@ void ColumnSimplex::price_basis() {
   }
 }
 
-// The variable with the largest gain per unit, of the promising columns if one of them still gains; else all
-// columns are looked at and the best of them are the promising ones from now on.
+// Partial pricing: returns the variable with the largest gain per unit among the candidate columns. If none
+// of them improves the objective, prices all columns and makes the best ones the new candidates.
 int ColumnSimplex::improving() {
   int best = kNone;
   double most = kImproves;
@@ -174,7 +174,7 @@ int ColumnSimplex::improving() {
     for (size_t k = 0; k < kept; ++k) promising_.push_back(gaining[k].second);
     if (kept) most = -gaining[0].first, best = gaining[0].second;
   }
-  for (size_t r = 0; r < m_; ++r) {  // violations: entries +1 and -1 in row r
+  for (size_t r = 0; r < m_; ++r) {  // violation variables have one entry, +1 or -1, in row r
     const double cost = -scale_ * penalty_[r];
     if (cost - y_[r] > most) most = cost - y_[r], best = -1 - static_cast<int>(r);
     if (cost + y_[r] > most) most = cost + y_[r], best = -1 - static_cast<int>(m_ + r);
@@ -195,8 +195,8 @@ void ColumnSimplex::direction(int entering) {
   }
 }
 
-// The row whose variable is the first to reach 0 (one that must stay 0 blocks either way); of several, the
-// one with the largest pivot.
+// Ratio test: the row whose basic variable reaches 0 first (a variable fixed at 0 blocks in either
+// direction). Ties go to the largest pivot.
 size_t ColumnSimplex::blocking(double& step) const {
   const auto size = [&](size_t r) { return is_fixed(basis_[r]) ? std::abs(d_[r]) : d_[r]; };
   const auto room = [&](size_t r) { return is_fixed(basis_[r]) ? 0.0 : std::max(x_[r], 0.0); };
@@ -211,8 +211,7 @@ size_t ColumnSimplex::blocking(double& step) const {
   return leaving;
 }
 
-// The entering variable takes the place `leaving` of the basis with the value `step`; `gain` is its reduced
-// cost.
+// Replaces basic variable `leaving` by `entering` at value `step`; `gain` is the reduced cost of `entering`.
 void ColumnSimplex::exchange(size_t leaving, int entering, double step, double gain) {
   const double across = gain / d_[leaving];
   for (size_t j = 0; j < m_; ++j) {
@@ -253,9 +252,9 @@ int ColumnSimplex::primal_pivots(int most) {
   return most;
 }
 
-// While a basic variable is negative, or must be 0 and is not, it leaves, and that variable enters whose
-// reduced cost reaches 0 first. Columns with a positive reduced cost are taken as if it were 0: the primal
-// pivots see to them.
+// Dual simplex: while a basic variable is negative, or nonzero although fixed at 0, it leaves the basis and
+// the variable whose reduced cost reaches 0 first enters. Positive reduced costs count as 0 here; the primal
+// pivots deal with them.
 int ColumnSimplex::dual_pivots(int most) {
   price_basis();
   std::vector<double> reduced(costs_.size()), along_row(costs_.size());
@@ -279,7 +278,7 @@ int ColumnSimplex::dual_pivots(int most) {
     }
     if (leaving == m_) return pivots;
     const double sign =
-        x_[leaving] > 0 ? 1.0 : -1.0;  // the entry of what enters must have this sign in the row
+        x_[leaving] > 0 ? 1.0 : -1.0;  // required sign of the entering column's entry in this row
     for (size_t j = 0; j < m_; ++j) row_[j] = inverse_[j * m_ + leaving];
     int entering = kNone;
     double best = std::numeric_limits<double>::infinity(), entry = 0;
@@ -301,7 +300,7 @@ int ColumnSimplex::dual_pivots(int most) {
     if (entering == kNone) return pivots;
     const int left = basis_[leaving];
     direction(entering);
-    const double gain = -best * sign;  // reduced cost of what enters, per unit of its entry
+    const double gain = -best * sign;  // reduced cost of the entering variable per unit of its entry
     for (int32_t c : active_)
       if (where_[c] < 0) reduced[c] = std::min(0.0, reduced[c] - gain * along_row[c]);
     exchange(leaving, entering, x_[leaving] / d_[leaving], gain * d_[leaving]);

@@ -1,10 +1,10 @@
-// A small simplex method for column generation: few rows (some tens to hundreds), many columns that come and
-// go, one basis that lives through the whole search.
-//   maximise  costs . x   subject to  A x = right side,  x >= 0,  x = 0 for columns that may not be used.
-// After columns became unusable, dual pivots lead back to a feasible basis; then primal pivots to the best
-// one. Its answers steer a search whose bounds are computed elsewhere in exact arithmetic, so that it is
-// built for speed: a dense inverse of the basis, and right sides shifted a little, which spares it the
-// stalling that rows with right side 0 would bring.
+// A small simplex solver for column generation: few rows (tens to hundreds), many columns that are added and
+// removed, and one basis that persists through the whole search.
+//    maximise  costs . x   subject to  A x = right side,  x >= 0,  x = 0 for disabled columns.
+// After columns are disabled, dual pivots restore feasibility and primal pivots restore optimality. The
+// solution only guides a search whose bounds are computed elsewhere in exact arithmetic, so this solver is
+// built for speed: a dense inverse of the basis, and slightly perturbed right sides to avoid stalling on rows
+// whose right side is 0.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace arcwise {
 
 class ColumnSimplex {
  public:
-  // One row per right side (>= 0). `penalty[r]`: what one unit of violation of row r costs.
+  // One row per right side (>= 0). `penalty[r]`: cost per unit of violation of row r.
   ColumnSimplex(std::vector<double> right_sides, std::vector<double> penalty);
 
   size_t rows() const { return m_; }
@@ -22,17 +22,17 @@ class ColumnSimplex {
   void add(double cost, const std::vector<int32_t>& rows, const std::vector<double>& values);
   void set_usable(size_t column, bool usable) { usable_[column] = usable; }
   bool is_basic(size_t column) const { return where_[column] >= 0; }
-  void remove(const std::vector<uint8_t>& unwanted);  // of columns that are not basic
+  void remove(const std::vector<uint8_t>& unwanted);  // `unwanted` must not be basic
 
-  // A basis to come back to, while no column is removed.
+  // The current basis, to restore later; valid until a column is removed.
   const std::vector<int32_t>& basis() const { return basis_; }
   void set_basis(const std::vector<int32_t>& basis);
 
-  // Pivots until no column improves the value, or `most_pivots`; returns the number of pivots.
+  // Pivots until the optimum, or for at most `most_pivots` pivots; returns the number of pivots.
   int solve(int most_pivots);
 
   void scale_penalties(double scale) { scale_ = scale; }
-  double violation() const;  // the largest of any row
+  double violation() const;  // the largest violation of any row
 
   double value() const;                                    // penalties included
   const std::vector<double>& duals() const { return y_; }  // d value / d right side
@@ -58,9 +58,9 @@ class ColumnSimplex {
   std::vector<int32_t> starts_{0}, entry_row_;
   std::vector<double> entry_value_;
   std::vector<uint8_t> usable_;
-  std::vector<int32_t> where_;  // place in the basis of each column, or -1
+  std::vector<int32_t> where_;  // position of each column in the basis, or -1
   std::vector<int32_t> basis_, active_, promising_;
-  std::vector<double> inverse_;  // column after column
+  std::vector<double> inverse_;  // column-major
   std::vector<double> x_, y_, d_, row_;
   double scale_ = 1.0;
   int since_refactor_ = 0;

@@ -8,7 +8,7 @@
 namespace arcwise {
 
 namespace {
-constexpr int32_t kLargestSum = 1 << 27;  // of the messages of all sentences in a block
+constexpr int32_t kLargestSum = 1 << 27;  // bound on the messages of all sentences in a block
 }  // namespace
 
 CountAgreement::CountAgreement(const CountProblem& problem)
@@ -70,7 +70,7 @@ std::vector<int64_t> CountAgreement::in_order(size_t b) const {
 
 // ---- messages
 
-// W of every parse of a sentence that is alive.
+// Computes W of every alive parse of a sentence.
 void CountAgreement::worth(size_t step) {
   const size_t s = order_[step];
   const CountProblem::Sentence& sentence = problem_.sentences()[s];
@@ -90,7 +90,7 @@ void CountAgreement::update(size_t step, std::vector<int32_t>& messages) {
   worth(step);
   const CountProblem::Sentence& sentence = problem_.sentences()[s];
   std::vector<size_t> agreeing;
-  int64_t constant = 0;  // of blocks in which the sentence has no choice: no part of what is shared out
+  int64_t constant = 0;  // from blocks in which the sentence has no choice; not distributed
   for (size_t b = 0; b < blocks_; ++b) {
     if (!grids_[b].used) continue;
     if (grids_[b].choices[s].size() > 1)
@@ -99,7 +99,7 @@ void CountAgreement::update(size_t step, std::vector<int32_t>& messages) {
       constant += given_[b][grids_[b].choices[s][0].vector];
   }
   if (agreeing.empty()) return;
-  // Every block gets an equal share of the best that each of its vectors can have ...
+  // Every block gets an equal share of the best value for each of its vectors ...
   shared_.resize(blocks_);
   const auto best_by_vector = [&](size_t b) {
     const BlockShare& share = sentence.shares[b];
@@ -115,7 +115,7 @@ void CountAgreement::update(size_t step, std::vector<int32_t>& messages) {
     for (int64_t& value : best_) value /= static_cast<int64_t>(agreeing.size());
     shared_[b] = best_;
   }
-  // ... and what is then left of a parse, never more than nothing, goes to the blocks one after the other.
+  // ... and the remainder of each parse (never positive) goes to the blocks one after the other.
   for (size_t b : agreeing) {
     const uint16_t* of_parse = sentence.shares[b].of_parse.data();
     for (size_t i = 0; i < worth_.size(); ++i) worth_[i] -= shared_[b][of_parse[alive_[s][i]]];
@@ -206,7 +206,7 @@ Agreement CountAgreement::improve(const CountBox& box, const int64_t* mu, std::v
   return out;
 }
 
-// Messages of vectors that no parse alive has are 0, so that certificates are short.
+// Zeroes the messages of vectors that no alive parse uses, which keeps certificates short.
 void CountAgreement::forget_the_dead(std::vector<int32_t>& messages) const {
   for (size_t s = 0; s < sentences_; ++s)
     for (size_t b = 0; b < blocks_ && problem_.sentences()[s].is_short; ++b)
@@ -219,7 +219,7 @@ bool CountAgreement::tighten(CountBox& box, const Agreement& found, int64_t thre
   int64_t of_blocks = 0;
   for (size_t b = 0; b < blocks_; ++b)
     if (grids_[b].used) of_blocks += block_best[b] = best_of_block(grids_[b]) * kMessageUnit;
-  is_backward_ = !is_backward_;  // partial sums from the other end, under the same messages
+  is_backward_ = !is_backward_;  // sweep the partial sums from the other end, under the same messages
   for (size_t i = 0; i < sentences_; ++i) pass(is_backward_ ? sentences_ - 1 - i : i, found.messages);
   for (size_t step = 0; step < sentences_; ++step) {
     const size_t s = order_[step];
@@ -243,7 +243,7 @@ bool CountAgreement::tighten(CountBox& box, const Agreement& found, int64_t thre
   return problem_.propagate(box);
 }
 
-// Deletes the points of a block with which the bound, `rest` and their own value, is at most the threshold.
+// Deletes the points of a block whose bound (`rest` plus their own value) is at most the threshold.
 bool CountAgreement::tighten_grid(size_t b, CountBox& box, int64_t rest, int64_t threshold) const {
   const Grid& grid = grids_[b];
   const std::vector<int32_t>&sums = grid.before[sentences_], &last = grid.after[sentences_];

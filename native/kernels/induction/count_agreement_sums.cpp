@@ -1,4 +1,4 @@
-// The grids of partial sums behind CountAgreement: how they are laid out, and the dynamic programs over them.
+// The grids of partial sums behind CountAgreement: their layout and the dynamic programs over them.
 #include <algorithm>
 
 #include "kernels/induction/count_agreement.hpp"
@@ -7,13 +7,13 @@
 namespace arcwise {
 
 namespace {
-constexpr size_t kMostWork = 400'000'000;       // sums to form in one pass over a block
-constexpr size_t kMostTable = size_t{1} << 24;  // numbers of partial sums kept of a block
+constexpr size_t kMostWork = 400'000'000;       // limit on the additions of one pass over a block
+constexpr size_t kMostTable = size_t{1} << 24;  // limit on the partial sums stored for a block
 constexpr size_t kShortestRow = 256;
 
 int64_t rounded_up(int64_t value) { return (value + kMessageUnit - 1) >> kMessageShift; }
 
-// out = max(out, in - price), where sums that are impossible stay so.
+// out = max(out, in - price); impossible sums stay impossible.
 void raise_to(int32_t* __restrict out, const int32_t* __restrict in, size_t length, int32_t price) {
   for (size_t x = 0; x < length; ++x) {
     const int32_t value = in[x] - price;
@@ -33,7 +33,7 @@ int32_t best_sum(const int32_t* __restrict a, const int32_t* __restrict b, size_
 
 // ---- the grids of a box
 
-// The grid of the sums that parses alive can add to a block; false if it is too large.
+// Lays out the grid of the sums that alive parses can add to a block; returns false if it is too large.
 bool CountAgreement::lay_out(size_t b) {
   const CountProblem::Block& block = problem_.blocks()[b];
   Grid& grid = grids_[b];
@@ -44,7 +44,7 @@ bool CountAgreement::lay_out(size_t b) {
   grid.offset.assign(width, 0);
   for (size_t s = 0; s < sentences_; ++s) {
     const CountProblem::Sentence& sentence = problem_.sentences()[s];
-    if (!sentence.is_short) continue;  // adds nothing
+    if (!sentence.is_short) continue;  // contributes nothing
     const BlockShare& share = sentence.shares[b];
     const std::vector<uint8_t>& seen = seen_[s * blocks_ + b];
     for (size_t c = 0; c < width; ++c) {
@@ -97,10 +97,11 @@ bool CountAgreement::lay_out(size_t b) {
   return grid.used = true;
 }
 
-// The cells of sums that lie in 0..ranges: rows over the last coordinates, one for each value of the first ones.
+// Finds the cells of sums within 0..ranges: a row spans the last coordinates; there is one row per value of
+// the first ones.
 void CountAgreement::lay_rows(Grid& grid, const std::vector<int32_t>& ranges, size_t step) const {
   const size_t width = ranges.size();
-  size_t first = width;  // of the coordinates within a row
+  size_t first = width;  // index of the first coordinate inside a row
   while (first > 0 && (first ? grid.stride[first - 1] : grid.cells) < kShortestRow) --first;
   grid.length[step] = 1;
   grid.reach[step] = 0;
@@ -120,7 +121,7 @@ void CountAgreement::lay_rows(Grid& grid, const std::vector<int32_t>& ranges, si
   }
 }
 
-// G of the sums of all sentences, where they lie in the box.
+// Stores G at the sums of all sentences that lie in the box.
 void CountAgreement::fill_last(size_t b, const CountBox& box) {
   const CountProblem::Block& block = problem_.blocks()[b];
   Grid& grid = grids_[b];
@@ -182,7 +183,7 @@ void CountAgreement::prepare(const CountBox& box, const int64_t* mu) {
       for (uint32_t p : alive_[s]) seen[sentence.shares[b].of_parse[p]] = 1;
     }
   }
-  // Prices of the blocks that do not agree by messages, and of the constraint.
+  // Prices of the blocks without messages, and of the constraint.
   left_.assign(mu, mu + layout.coordinates());
   for (size_t b = 0; b < blocks_; ++b) {
     if (!lay_out(b)) continue;
@@ -238,7 +239,8 @@ void CountAgreement::pass_backward(Grid& grid, size_t b, size_t step,
       raise_to(to.data() + row, from.data() + row + choice.shift, length, price(choice, b, s, messages));
 }
 
-// A of every vector of a sentence: the best of the block with it, without its message.
+// Computes A of every vector of a sentence: the best value of the block with that vector, excluding its
+// message.
 void CountAgreement::conditional(const Grid& grid, size_t b, size_t step) {
   const size_t s = order_[step];
   std::vector<int64_t>& given = given_[b];
@@ -257,7 +259,7 @@ int64_t CountAgreement::best_of_block(const Grid& grid) const {
                   grid.before[sentences_].size());
 }
 
-// The sums of one sentence more, in the direction of the sweep.
+// Extends the partial sums by one sentence, in the direction of the sweep.
 void CountAgreement::pass(size_t step, const std::vector<int32_t>& messages) {
   for (size_t b = 0; b < blocks_; ++b) {
     if (!grids_[b].used) continue;

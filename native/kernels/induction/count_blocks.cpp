@@ -5,8 +5,10 @@
 
 namespace arcwise {
 
-// The maxima over the points of one block, by dynamic programming over its parts: prefix[c][k] is the best of
-//   sum over the first c parts of phi(g) - mu g   with  sum of g = k,   and after[k] what K = k adds.
+// The maxima over the points of one block, by dynamic programming over its parts: prefix[c][k] is the maximum
+// of
+//   sum over the first c parts of phi(g) - mu g   with  sum of g = k,
+// and after[k] is the value that K = k adds.
 class BlockTable {
  public:
   BlockTable(const CountProblem& problem, const CountProblem::Block& block, const CountBox& box,
@@ -95,7 +97,7 @@ void CountProblem::box_bound(const Block& block, const CountBox& box, const int6
 }
 
 namespace {
-// Cuts the ends of [low, high] whose best value is at most `needed`.
+// Shrinks [low, high] at both ends while the best value there is at most `needed`.
 bool cut_ends(int32_t& low, int32_t& high, const std::vector<int64_t>& best, int64_t needed) {
   while (low <= high && best[low] <= needed) ++low;
   while (low <= high && best[high] <= needed) --high;

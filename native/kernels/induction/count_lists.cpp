@@ -1,4 +1,4 @@
-// Blocks of the likelihood whose points are listed: the lists of a node, and bounds over them.
+// Blocks of the likelihood whose points are listed: the lists of a search node and bounds over them.
 #include <algorithm>
 
 #include "kernels/induction/count_problem.hpp"
@@ -11,14 +11,14 @@ const BlockPoints* listed(const CountBox& box, size_t block) {
   return block < box.points.size() ? box.points[block].get() : nullptr;
 }
 
-// Calls visit(place, coordinate) for the coordinates of a point of the block: parts, A.
+// Calls visit(place, coordinate) for each coordinate of a point of the block: the parts, then A.
 template <typename Visit>
 void for_coordinates(const CountProblem::Block& block, Visit visit) {
   for (size_t c = 0; c < block.parts.size(); ++c) visit(c, block.parts[c]);
   if (block.some >= 0) visit(block.parts.size(), block.some);
 }
 
-// The points with keep(i, values).
+// The points for which keep(i, values) holds.
 template <typename Keep>
 BlockPoints filtered(const BlockPoints& points, Keep keep) {
   BlockPoints out;
@@ -34,7 +34,7 @@ BlockPoints filtered(const BlockPoints& points, Keep keep) {
   return out;
 }
 
-// G(v) - mu.v of every point: calls visit(i, value).
+// Calls visit(i, G(v) - mu.v) for every point.
 template <typename Visit>
 void for_values(const CountProblem::Block& block, const BlockPoints& points, const int64_t* mu, Visit visit) {
   std::vector<int64_t> price(points.width);
@@ -57,13 +57,13 @@ int64_t CountProblem::point_value(const Block& block, const uint8_t* point) cons
   return sum + phi_up(block.words - some) + 2 * phi_up(some) + phi_up(total - some) - 2 * phi_down(total);
 }
 
-// ---- the lists of a node
+// ---- the lists of a search node
 
-// The vectors that parses still alive add to a block.
+// The vectors that alive parses add to a block.
 std::vector<Summand> CountProblem::summands(const FitState& state, size_t block) const {
   std::vector<Summand> out;
   for (size_t s = 0; s < sentences_.size(); ++s) {
-    if (!sentences_[s].is_short) continue;  // adds nothing to blocks that can be listed
+    if (!sentences_[s].is_short) continue;  // long sentences add nothing to blocks with lists
     const std::vector<uint8_t>& seen = state.seen[s * blocks_.size() + block];
     Summand summand{&sentences_[s].shares[block], sentences_[s].weight, {}};
     for (size_t v = 0; v < seen.size(); ++v)
@@ -73,7 +73,7 @@ std::vector<Summand> CountProblem::summands(const FitState& state, size_t block)
   return out;
 }
 
-// Makes the points those of the block in the box; false if there are none.
+// Sets the points of the block in the box; returns false if there are none.
 bool CountProblem::take_points(CountBox& box, size_t b, BlockPoints points, bool& changed) const {
   if (points.count == 0) return false;
   const Block& block = blocks_[b];
@@ -117,7 +117,7 @@ bool CountProblem::fit_points(CountBox& box, bool& changed) const {
   return true;
 }
 
-// Lists the points of every block whose summands have become fewer.
+// Rebuilds the list of every block whose summands have become fewer.
 bool CountProblem::list_points(CountBox& box, const FitState& state, bool& changed) const {
   for (size_t b = 0; b < blocks_.size(); ++b) {
     const Block& block = blocks_[b];

@@ -11,7 +11,7 @@ constexpr size_t kMostColumns = 20000;
 constexpr int kMostPivots = 20000;
 constexpr double kCountPenalty = 40.0, kChoicePenalty = 5000.0, kLargestScale = 1000.0, kViolation = 1e-4;
 
-// The coordinates that differ between parses: each has a row.
+// The coordinates that differ between parses; each gets a row.
 std::vector<int32_t> free_coordinates(const CountProblem& problem) {
   const CountBox root = problem.root_box();
   std::vector<int32_t> out;
@@ -31,7 +31,8 @@ ColumnSimplex empty_simplex(const CountProblem& problem, size_t coordinates, boo
   }
   ColumnSimplex simplex(right, penalty);
   if (constrained)
-    simplex.add(0.0, {static_cast<int32_t>(right.size()) - 1}, {-1.0});  // more arcs than needed
+    // Surplus: marked arcs beyond the required number.
+    simplex.add(0.0, {static_cast<int32_t>(right.size()) - 1}, {-1.0});
   return simplex;
 }
 }  // namespace
@@ -120,7 +121,7 @@ bool CountMaster::is_usable(const Column& column, const CountBox& box) const {
   return box.alive[bit / 64] >> (bit % 64) & 1;
 }
 
-// Keeps the basis, and of the rest the half with the best reduced costs.
+// Keeps the basis and, of the other columns, the half with the best reduced costs.
 void CountMaster::forget_columns() {
   const size_t first = simplex_.columns() - columns_.size();
   std::vector<double> costs;
@@ -144,7 +145,7 @@ void CountMaster::forget_columns() {
   ++generation_;
 }
 
-// The bound charges points mu per unit and pays it to parses: mu = -(dual of the row).
+// The bound charges points mu per unit and credits parses with it: mu = -(dual of the row).
 std::vector<int64_t> CountMaster::multipliers() const {
   std::vector<int64_t> mu(problem_.layout().coordinates(), 0);
   for (size_t r = 0; r < row_coordinates_.size(); ++r)
@@ -190,7 +191,7 @@ CountEvaluation CountMaster::evaluate(const CountBox& box, int64_t threshold, do
     const bool converged =
         static_cast<double>(out.bound) / kScale - out.value <= std::max(precision * distance, 1e-7);
     if (!converged && add(bound)) continue;
-    // Rows still violated: the box may be empty. Multipliers of any size may be needed to prove it.
+    // With violated rows the box may be empty; proving it can take arbitrarily large multipliers.
     if (simplex_.violation() < kViolation || scale >= kLargestScale) break;
     simplex_.scale_penalties(scale *= 10);
   }
@@ -202,7 +203,7 @@ std::vector<CountSplit> CountMaster::splits(const CountBox& box, const std::vect
                                             double middle, size_t at_most) const {
   const auto phi = [](double x) { return x > 0 ? x * std::log(x) : 0.0; };
   const CountLayout layout = problem_.layout();
-  // Terms of G by the coordinate that they are charged to: phi(g); 2 phi(A) + phi(N-A); phi(K-A).
+  // Terms of G by the coordinate they are attributed to: phi(g); 2 phi(A) + phi(N-A); phi(K-A).
   const auto term = [&](const CountProblem::Block& block, int j, const double* point) {
     if (j == block.some) return 2 * phi(point[j]) + phi(static_cast<double>(block.words) - point[j]);
     if (j == block.children) return phi(point[j] - point[block.some]);

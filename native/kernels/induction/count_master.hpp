@@ -1,5 +1,5 @@
-// The columns of the linear program of the global search over counts: whole parses of sentences, and points
-// of blocks.
+// Column generation for the linear program of the global search over counts. Columns are whole parses of
+// sentences and points of blocks.
 //
 //   maximise    sum of G(v) over chosen points v
 //   subject to  for each coordinate, (sum of parses) - (sum of points) = 0
@@ -7,8 +7,8 @@
 //               one point per block
 //               marked arcs >= least, if there is a constraint
 //
-// Its dual values are the multipliers of CountProblem::bound, and what maximises that bound are the columns
-// to add.
+// The dual values are the multipliers of CountProblem::bound, and the maximisers of that bound are the
+// columns to add.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -21,20 +21,20 @@
 namespace arcwise {
 
 struct CountSplit {
-  int coordinate = -1;  // -1: the box is a single point
+  int coordinate = -1;  // -1 if the box is a single point
   int at = 0;           // children: coordinate <= at, coordinate > at
   double gap = 0;
 };
 
 struct CountEvaluation {
-  int64_t bound = INT64_MAX;  // the least of the bounds found, and its multipliers
+  int64_t bound = INT64_MAX;  // the lowest bound so far; below, its multipliers
   std::vector<int64_t> mu;
-  double value = 0;            // of the linear program over the columns known
-  std::vector<double> counts;  // of its solution
+  double value = 0;            // objective of the linear program over the current columns
+  std::vector<double> counts;  // counts of its solution
   int rounds = 0, pivots = 0;
 };
 
-struct CountBasis {  // of a linear program solved before, to start from
+struct CountBasis {  // basis of an earlier linear program, for a warm start
   uint64_t generation = 0;
   std::vector<int32_t> variables;
 };
@@ -45,15 +45,16 @@ class CountMaster {
   size_t rows() const { return simplex_.rows(); }
   size_t columns() const { return columns_.size(); }
 
-  // Solves the linear program of a box by adding columns, until its bound is at most `threshold` or as good
-  // as `precision` times the distance to the threshold. `start` may be the basis of a similar box.
-  // After `seconds` it stops with what it has.
+  // Solves the linear program of a box by column generation, until its bound is at most `threshold` or within
+  // `precision` of the distance to the threshold. `start` may be the basis of a similar box. After `seconds`
+  // it returns its best bound so far.
   CountEvaluation evaluate(const CountBox& box, int64_t threshold, double precision, int most_rounds,
                            double seconds, const CountBasis* start);
   CountBasis basis() const { return {generation_, simplex_.basis()}; }
 
-  // Coordinates of the box by how much the envelope exceeds the function along them, the largest first, each
-  // split near the value in the last solution: (1-middle) * value + middle * (centre of its range).
+  // Candidate splits: coordinates of the box by how much the envelope exceeds the function along them,
+  // largest first. Each is split near its value in the last solution: (1-middle) * value + middle * (centre
+  // of its range).
   std::vector<CountSplit> splits(const CountBox& box, const std::vector<double>& counts, double middle,
                                  size_t at_most) const;
 
@@ -61,12 +62,12 @@ class CountMaster {
   struct Column {
     bool is_parse;
     int owner;                                        // sentence or block
-    int parse;                                        // of a short sentence, else -1
+    int parse;                                        // parse of a short sentence, or -1
     std::vector<std::pair<int32_t, int32_t>> counts;  // coordinate, value
     std::string key;
-    std::vector<uint8_t> point;  // of a block: parts and A, as in BlockPoints
+    std::vector<uint8_t> point;  // point of a block: parts and A, as in BlockPoints
   };
-  size_t add(const CountBound& bound);  // its best parses and points, those that are not columns yet
+  size_t add(const CountBound& bound);  // adds the best parses and points that are not yet columns
   size_t append(Column column);
   bool is_usable(const Column& column, const CountBox& box) const;
   void forget_columns();
@@ -76,10 +77,10 @@ class CountMaster {
   const CountProblem& problem_;
   bool constrained_;
   std::vector<int32_t> rows_, row_coordinates_;  // row of each coordinate or -1; coordinate of each row
-  std::vector<Column> columns_;  // those of the simplex, in order (before them: the surplus of Q)
+  std::vector<Column> columns_;  // in the simplex's order (which has the surplus of Q before them)
   std::unordered_set<std::string> known_;
   ColumnSimplex simplex_;
-  uint64_t generation_ = 1;  // changes when columns are forgotten
+  uint64_t generation_ = 1;  // incremented when columns are dropped
 };
 
 }  // namespace arcwise

@@ -30,8 +30,8 @@ void tree_coordinates(CountLayout layout, const int32_t* tags, int n, const int3
 
 namespace {
 
-// Count vectors over the coordinates of the sentence, each with the heads of one tree (or part of a tree)
-// that has it. Both are sums of those of the parts.
+// Maps each count vector, over the coordinates of the sentence, to the heads of one tree (or partial tree)
+// that has it. Both add up over the parts of a tree.
 using Vectors = std::unordered_map<std::string, std::string>;
 
 std::string sum(const std::string& a, const std::string& b) {
@@ -40,7 +40,7 @@ std::string sum(const std::string& a, const std::string& b) {
   return out;
 }
 
-// All sums of one vector of each set, added to `out`.
+// Adds every pairwise sum of vectors from the two sets to `out`.
 void add_sums(const Vectors& a, const Vectors& b, Vectors& out) {
   for (const auto& [x, x_heads] : a)
     for (const auto& [y, y_heads] : b) {
@@ -106,7 +106,7 @@ class VectorChart {
   int place(int coordinate) const {
     return static_cast<int>(std::lower_bound(names_.begin(), names_.end(), coordinate) - names_.begin());
   }
-  // One arc (or root): its own coordinate, K of its block, and Q.
+  // The vector of one arc (or root): its coordinate, K of its block, and Q.
   std::string with_arc(int coordinate, int block = -1) const {
     std::string vector = zero_;
     vector[place(coordinate)] = 1;
@@ -115,7 +115,7 @@ class VectorChart {
     return vector;
   }
 
-  // half(head, end): the head's children on this side, which cover the words up to `end`.
+  // half(head, end): the children of `head` on this side, covering the words up to `end`.
   void fill(int side, int head, int end) {
     if (head == end) {
       half(side, head, end) = {{zero_, no_heads_}};

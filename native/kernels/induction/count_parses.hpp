@@ -1,11 +1,11 @@
-// What the global search knows of a sentence: the different count vectors that its trees can have.
+// Enumeration of a sentence for the global search: the distinct count vectors that its trees can have.
 //
-// The likelihood of parses depends on their counts alone, and those of the DMV follow from fewer numbers,
-// here called coordinates: for each tag, how often it is the root; for each side and head tag h, how often
-// each tag is a child (g), and how many words have a child there at all (A). Then
+// The likelihood of parses depends on their counts alone, and the counts of the DMV follow from fewer
+// numbers, here called coordinates: for each tag, how often it is the root; for each side and head tag h, how
+// often each tag is a child (g), and how many words have a child there at all (A). Then
 //   continue adjacent = A,  stop adjacent = (words of tag h) - A,  stop later = A,  continue later = K - A,
-// where K is the sum of the g. K is kept as a coordinate too (boxes bound it), and Q, the number of arcs that
-// a posterior constraint asks for.
+// where K is the sum of the g. K is also stored as a coordinate (boxes bound it), and so is Q, the number of
+// arcs that a posterior constraint counts.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -27,19 +27,19 @@ struct CountLayout {
   int coordinates() const { return constrained() + 1; }
 };
 
-// The coordinates of one tree, added to `counts`; `marked` has a 1 for each priced coordinate that Q counts.
+// Adds the coordinates of one tree to `counts`; `marked` has a 1 for each priced coordinate that Q counts.
 void tree_coordinates(CountLayout layout, const int32_t* tags, int n, const int32_t* heads,
                       const std::vector<uint8_t>& marked, int32_t* counts);
 
-// The different count vectors of the trees of a sentence. `names` are the coordinates that occur in it;
-// vector p has values[p*width + l] of coordinate names[l]. steps[p*length ..] lists the same as places l with
-// repetition, priced ones alone, filled up with the place `names.size()`.
+// The distinct count vectors of the trees of a sentence. `names` are the coordinates that occur in it; vector
+// p has value values[p*width + l] in coordinate names[l]. steps[p*length ..] stores the same vector as
+// positions l with repetition, priced coordinates only, padded with position `names.size()`.
 struct CountVectors {
   std::vector<int32_t> names;
   size_t width = 0, length = 0, count = 0;
   std::vector<uint8_t> values;
   std::vector<uint8_t> steps;
-  std::vector<uint8_t> heads;  // count*n: a tree that has the vector
+  std::vector<uint8_t> heads;  // count*n: one tree with each vector
 };
 CountVectors count_vectors(CountLayout layout, const int32_t* tags, int n,
                            const std::vector<uint8_t>& marked);

@@ -55,7 +55,7 @@ void or_shifted(const Bits& from, size_t used, size_t shift, Bits& to) {
 
 bool sum_points(const std::vector<Summand>& summands, size_t width, const int32_t* low, const int32_t* high,
                 std::vector<uint8_t>& values) {
-  // Every sentence counts from the least value that it can add, so that the grid is small.
+  // Each sentence's sums start at the smallest value it can add, which keeps the grid small.
   std::vector<int32_t> offset(width, 0);
   std::vector<size_t> size(width, 1), stride(width, 1);
   std::vector<uint8_t> least(summands.size() * width, 255), most(summands.size() * width, 0);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <stdexcept>
 #include <string>
 
 #include "kernels/induction/count_alive.hpp"
@@ -12,12 +13,15 @@ namespace arcwise {
 
 namespace {
 
-// x log x in multiples of 1/kScale. Long doubles are good to 2^-60 of the value; one unit more on either side
-// makes the rounding safe.
+// x log x in multiples of 1/kScale. Long doubles are accurate to 2^-60 of the value, so one extra unit in
+// either direction makes the rounding safe. Where a long double is a double (Windows, macOS on ARM), this holds
+// up to 2^50.
 std::vector<int64_t> scaled_phi(int64_t up_to, int direction) {
+  constexpr long double kSafe = std::numeric_limits<long double>::digits >= 64 ? 0x1p62L : 0x1p50L;
   std::vector<int64_t> table(up_to + 1);
   for (int64_t x = 2; x <= up_to; ++x) {
     const long double value = static_cast<long double>(x) * std::log(static_cast<long double>(x)) * kScale;
+    if (value > kSafe) throw std::invalid_argument("counts are too large for exact bounds");
     table[x] = direction > 0 ? static_cast<int64_t>(std::ceil(value)) + 1
                              : static_cast<int64_t>(std::floor(value)) - 1;
   }
@@ -109,7 +113,7 @@ void CountProblem::set_shares(Sentence& sentence) const {
   for (const Block& block : blocks_) {
     std::vector<int32_t> coordinates = block.parts;
     if (block.some >= 0) coordinates.push_back(block.some);
-    std::vector<size_t> places;  // in the vectors of the sentence; `width`: always 0
+    std::vector<size_t> places;  // indices in the sentence's vectors; `width` means always 0
     for (int32_t j : coordinates)
       places.push_back(std::find(vectors.names.begin(), vectors.names.end(), j) - vectors.names.begin());
     BlockShare share;
@@ -166,8 +170,8 @@ void CountProblem::set_long_ranges(Sentence& sentence) {
   }
 }
 
-// The best tree by the Viterbi program. Multipliers are integers and their sums stay far below 2^53, so that
-// the doubles of dmv_decode hold them exactly.
+// The best tree of a long sentence, by the Viterbi algorithm. Multipliers are integers whose sums stay far
+// below 2^53, so dmv_decode's doubles represent them exactly.
 int64_t CountProblem::best_long(const Sentence& sentence, const int64_t* mu, int32_t* counts) const {
   const DmvLayout features{layout_.tags};
   std::vector<double> theta(features.features(), 0.0);
@@ -190,7 +194,7 @@ int64_t CountProblem::best_long(const Sentence& sentence, const int64_t* mu, int
 
 // ---- bounds
 
-// Calls visit(p, mu . counts) for every parse of a short sentence that is alive.
+// Calls visit(p, mu . counts) for every alive parse of a short sentence.
 template <typename Visit>
 void CountProblem::for_parse_values(const Sentence& sentence, const CountBox& box, const int64_t* mu,
                                     Visit visit) const {
@@ -215,7 +219,7 @@ void CountProblem::bound(const CountBox& box, const int64_t* mu, CountBound& out
   out.long_counts.clear();
   out.block_best.assign(blocks_.size(), kNothing);
   out.point.assign(size, 0);
-  // The constraint Q >= low with multiplier mu_Q: parses earn mu_Q per marked arc, of which `low` are owed.
+  // The constraint Q >= low with multiplier mu_Q: parses earn mu_Q per marked arc, minus mu_Q times `low`.
   out.value = -mu[layout_.constrained()] * box.low[layout_.constrained()];
   std::vector<int64_t> with_bonus;
   for (size_t s = 0; s < sentences_.size(); ++s) {
@@ -253,8 +257,8 @@ void CountProblem::parse_values(size_t s, const CountBox& box, const int64_t* mu
 
 bool CountProblem::tighten(CountBox& box, const int64_t* mu, const CountBound& bound,
                            int64_t threshold) const {
-  // With anything whose value is more than `spare` below the best of its own sentence or block, the bound is
-  // at most the threshold.
+  // Any choice more than `spare` below the best of its sentence or block makes the bound at most the
+  // threshold.
   const int64_t spare = bound.value - threshold;
   for (size_t s = 0; s < sentences_.size(); ++s) {
     const Sentence& sentence = sentences_[s];
@@ -272,7 +276,7 @@ bool CountProblem::tighten(CountBox& box, const int64_t* mu, const CountBound& b
 
 CountProblem::ParseSplit CountProblem::parse_split(const CountBox& box) const {
   for (size_t s = 0; s < sentences_.size(); ++s) {
-    const CountVectors& vectors = sentences_[s].vectors;  // none of long sentences
+    const CountVectors& vectors = sentences_[s].vectors;  // empty for long sentences
     for (size_t l = 0; l < vectors.width; ++l) {
       int low = 255, high = 0;
       for_alive(sentences_[s], box.alive, [&](size_t p) {

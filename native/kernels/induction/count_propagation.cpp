@@ -1,4 +1,4 @@
-// Boxes of counts shrink to what the parses and points left in them can reach.
+// Propagation: shrinks boxes of counts to what their remaining parses and points can reach.
 #include <algorithm>
 
 #include "kernels/induction/count_alive.hpp"
@@ -11,7 +11,7 @@ int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1)
 int64_t ceil_div(int64_t a, int64_t b) { return -floor_div(-a, b); }
 }  // namespace
 
-// Which vectors of its shares the parses of a sentence that are alive use, and the ranges that follow.
+// Records which vectors of its shares the alive parses of a sentence use, and the resulting ranges.
 void CountProblem::look_at(size_t s, const CountBox& box, FitState& state) const {
   const Sentence& sentence = sentences_[s];
   const int size = layout_.coordinates();
@@ -60,11 +60,12 @@ void CountProblem::set_share_range(const Block& block, const BlockShare& share,
   }
 }
 
-// Deletes the parses with a count outside from..to (one pair per coordinate); whether there were any.
+// Deletes the parses with a count outside from..to (one pair per coordinate); returns whether there were any.
 bool CountProblem::delete_unfit(size_t s, CountBox& box, const FitState& state,
                                 const std::vector<int64_t>& from, const std::vector<int64_t>& to) const {
   const Sentence& sentence = sentences_[s];
-  std::vector<std::pair<const uint16_t*, std::vector<uint8_t>>> tests;  // share of each parse, unfit shares
+  // Each parse's share, and which share entries do not fit.
+  std::vector<std::pair<const uint16_t*, std::vector<uint8_t>>> tests;
   for (size_t b = 0; b < blocks_.size(); ++b) {
     const Block& block = blocks_[b];
     const BlockShare& share = sentence.shares[b];
@@ -129,7 +130,7 @@ bool CountProblem::fit(CountBox& box, FitState& state) const {
       box.high[j] = static_cast<int32_t>(std::min<int64_t>(box.high[j], sum_high[j]));
     }
     if (!shrink_blocks(box) || !fit_points(box, changed)) return false;
-    // A parse of s may have the count a if the other sentences can make up the rest:
+    // A parse of s may have count a if the other sentences can supply the rest:
     //   low <= w a + (sum_high - w high_s)  and  w a + (sum_low - w low_s) <= high.
     for (size_t s = 0; s < sentences_.size(); ++s) {
       const Sentence& sentence = sentences_[s];

@@ -1,7 +1,7 @@
-// The dependency model with valence (Klein & Manning 2004): a projective tree with one root is generated from
-// its root downwards. A head draws its children on each side, nearest first, and before each one decides
-// whether to stop; the first decision on a side ("adjacent") has probabilities of its own. Dynamic programs
-// over the split-head chart of Eisner & Satta (1999), O(n^3).
+// The dependency model with valence (Klein & Manning 2004) generates a projective tree with one root from the
+// root downwards. A head draws its children on each side, nearest first, and decides before each one whether
+// to stop; the first decision on a side ("adjacent") has its own probabilities. Dynamic programs over the
+// split-head chart of Eisner & Satta (1999), O(n^3).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +14,9 @@ namespace arcwise {
 enum DmvSide { LEFT_SIDE, RIGHT_SIDE };
 enum DmvDecision { STOP, CONTINUE };
 
-// Where each feature (parameter, count) stands in a flat vector:
-//   root[t] | child[side][head][child] | decision[side][head][0 adjacent, 1 after the first child][stop, continue]
+// The position of each feature (parameter, count) in a flat vector:
+//   root[t] | child[side][head][child] |
+//   decision[side][head][0 adjacent, 1 after the first child][stop, continue]
 struct DmvLayout {
   int tags;
   int root(int t) const { return t; }
@@ -24,7 +25,7 @@ struct DmvLayout {
     return tags + 2 * tags * tags + ((side * tags + head) * 2 + later) * 2 + what;
   }
   int features() const { return tags + 2 * tags * tags + 8 * tags; }
-  // The conditional distributions, as runs of features that sum to one: calls visit(first, size).
+  // Calls visit(first, size) for each conditional distribution: a run of features that sums to one.
   template <typename Visit>
   void distributions(Visit visit) const {
     visit(0, tags);
@@ -33,7 +34,7 @@ struct DmvLayout {
   }
 };
 
-// Sentences as tag numbers. Sentence s is tags[starts[s]] .. tags[starts[s+1]-1] and counts weights[s] times.
+// Sentences as tag ids. Sentence s is tags[starts[s]] .. tags[starts[s+1]-1] and counts weights[s] times.
 struct TagCorpus {
   int tag_count;
   std::vector<int32_t> tags;
@@ -44,8 +45,8 @@ struct TagCorpus {
   const int32_t* sentence(size_t s) const { return tags.data() + starts[s]; }
 };
 
-// All functions below: `theta` are log-probabilities in the order of DmvLayout, `tags` the n tags of a
-// sentence, `heads` has n+1 places, heads[0] = -1.
+// In all functions below, `theta` are log-probabilities in the order of DmvLayout, `tags` the n tags of a
+// sentence, and `heads` has n+1 elements with heads[0] = -1.
 
 struct DmvCharts;  // dmv.cpp
 class DmvWorkspace {
@@ -58,7 +59,7 @@ class DmvWorkspace {
   DmvCharts* charts_;
 };
 
-// The best tree; -infinity if every tree is impossible (heads is then not written).
+// Finds the best tree; returns -infinity, and does not write `heads`, if every tree is impossible.
 double dmv_decode(const double* theta, DmvLayout layout, const int32_t* tags, int n, int32_t* heads,
                   DmvWorkspace& workspace);
 
@@ -70,7 +71,7 @@ double dmv_log_partition(const double* theta, DmvLayout layout, const int32_t* t
 double dmv_expected_counts(const double* theta, DmvLayout layout, const int32_t* tags, int n, double weight,
                            double* counts, DmvWorkspace& workspace);
 
-// A tree from the posterior of the sentence; returns log Z.
+// Draws a tree from the posterior of the sentence; returns log Z.
 double dmv_sample(const double* theta, DmvLayout layout, const int32_t* tags, int n, Random& random,
                   int32_t* heads, DmvWorkspace& workspace);
 
@@ -94,13 +95,12 @@ void dmv_count(DmvLayout layout, const int32_t* tags, int n, const int32_t* head
   }
 }
 
-// Draws a sentence and its tree from the model. Gives up and returns false when it grows beyond max_length
-// words.
+// Draws a sentence and its tree from the model. Returns false if it grows beyond max_length words.
 bool dmv_generate(const double* theta, DmvLayout layout, int max_length, Random& random,
                   std::vector<int32_t>& tags, std::vector<int32_t>& heads);
 
-// Expected counts when a head is chosen with weight 1/distance (and every decision with 1/2): the E-step of
-// the "harmonic" initialiser of Klein & Manning. Adds to counts.
+// Adds the expected counts when a head is chosen with weight 1/distance (and every decision with probability
+// 1/2): the E-step of Klein & Manning's "harmonic" initialiser.
 void dmv_harmonic_counts(DmvLayout layout, const int32_t* tags, int n, double weight, double* counts,
                          DmvWorkspace& workspace);
 

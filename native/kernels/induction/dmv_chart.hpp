@@ -1,5 +1,5 @@
 // The split-head chart of the DMV over any number type with + and *: MaxPlus gives the best tree, double and
-// LogNumber the sum over trees. Used by dmv.cpp alone.
+// LogNumber the sum over trees. Private to dmv.cpp.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -40,7 +40,7 @@ inline double to_log(LogNumber x) { return x.value; }
 template <typename W>
 struct DmvSteps {
   int n = 0;
-  std::vector<W> arc;       // (n+1)*(n+1): arc[h*(n+1)+m]; row 0 are the roots
+  std::vector<W> arc;       // (n+1)*(n+1): arc[h*(n+1)+m]; row 0 holds the roots
   std::vector<W> decision;  // (n+1)*8: [word][side][later][stop, continue]
   W& at_arc(int h, int m) { return arc[h * (n + 1) + m]; }
   W& at(int word, int side, int later, int what) {
@@ -53,9 +53,9 @@ struct DmvSteps {
   }
 };
 
-// right(i, j): word i with all of its right children, which cover i+1..j, and its stop; left(j, i) likewise
-// to the left. *_open: at least one child and no stop yet. *_arc: the last child is j (or i) itself, without
-// its outer half. Every table has the head first: left(j, i) is row j.
+// right(i, j): word i with all of its right children, which cover i+1..j, and its stop; left(j, i) mirrors
+// it. *_open: at least one child and no stop yet. *_arc: the last child is j (or i) without its outer half.
+// The first index of every table is the head: left(j, i) is in row j.
 template <typename W>
 struct DmvChart {
   int n = 0;
@@ -70,7 +70,7 @@ struct DmvChart {
   }
 };
 
-// The ways to build each kind of item, as pairs of smaller items: calls visit(k, weight).
+// Calls visit(k, weight) for each way to build an item from a pair of smaller items.
 template <typename W, typename Visit>
 void right_arc_ways(DmvSteps<W>& steps, const DmvChart<W>& chart, int i, int j, Visit visit) {
   visit(i, steps.at(i, RIGHT_SIDE, 0, CONTINUE) * chart.left[chart.at(j, i + 1)]);
@@ -129,7 +129,7 @@ void dmv_inside(DmvSteps<W>& steps, DmvChart<W>& chart) {
         chart.total + steps.at_arc(0, r) * (chart.left[chart.at(r, 1)] * chart.right[chart.at(r, n)]);
 }
 
-// Walks down the chart from the whole sentence; `choose(ways)` picks one k of the ways offered to it.
+// Traces the chart back from the whole sentence; `choose(ways)` picks one k among the given ways.
 template <typename W, typename Choose>
 class DmvTreeBuilder {
  public:
@@ -175,7 +175,7 @@ class DmvTreeBuilder {
 };
 
 // Expected counts of all steps: the outside pass, as the chain rule applied backwards to dmv_inside.
-// `outside` and `expected` receive d total / d item and step * (d total / d step); divide by total to have
+// `outside` and `expected` receive d total / d item and step * (d total / d step); divide by total to get
 // expectations.
 template <typename W>
 void dmv_outside(DmvSteps<W>& steps, const DmvChart<W>& chart, DmvChart<W>& outside, DmvSteps<W>& expected) {
@@ -189,7 +189,7 @@ void dmv_outside(DmvSteps<W>& steps, const DmvChart<W>& chart, DmvChart<W>& outs
     add(outside.right[chart.at(r, n)], root * l);
     expected.at_arc(0, r) = root * (l * h);
   }
-  // One side at a time: `mine`/`other` are the halves on the head's side and on the child's inner side.
+  // One side at a time: `mine` and `other` are the halves on the head's side and on the child's inner side.
   const auto arc_back = [&](int head, int child, int side, const std::vector<W>& open,
                             const std::vector<W>& inner, const std::vector<W>& arcs, DmvChart<W>& out,
                             std::vector<W>& out_open, std::vector<W>& out_inner,

@@ -69,9 +69,8 @@ double DmvTrainer::best_parses(const double* theta, double* counts) {
   return dmv_dot(theta, counts, layout_.features());
 }
 
-// Parses with a bonus mu on marked arcs have more of them the larger mu is. Find by bisection the smallest mu
-// whose parses satisfy the constraint, then take back, sentence by sentence, what the constraint does not
-// need.
+// A larger bonus mu on marked arcs gives parses with more of them. Bisect for the smallest mu whose parses
+// satisfy the constraint, then revert sentences one by one as far as the constraint allows.
 bool DmvTrainer::constrained_parses(const double* theta) {
   const int features = layout_.features();
   const std::vector<uint8_t>& marked = options_.constraint.marked;
@@ -175,8 +174,8 @@ DmvEmResult DmvTrainer::improve(std::vector<double> theta) {
   return result;
 }
 
-// E-step, M-step, until nothing changes. counts_ are those of the best parses so far and theta is their
-// M-step.
+// Alternates E- and M-steps until convergence. counts_ are those of the best parses so far, and theta is
+// their M-step.
 DmvEmResult DmvTrainer::run(double smoothing, DmvEmResult result) {
   const int features = layout_.features();
   double before = MINUS_INFINITY;
@@ -188,7 +187,7 @@ DmvEmResult DmvTrainer::run(double smoothing, DmvEmResult result) {
       return result;
     }
     ++result.iterations;
-    // The constrained E-step is not exact, so that it may come back with less: then the old parses stay.
+    // The constrained E-step is approximate and can return a worse value; then keep the old parses.
     if (options_.viterbi && iteration > 0 &&
         (value <= dmv_dot(result.theta.data(), counts_.data(), features) || other_ == counts_))
       break;
@@ -196,7 +195,7 @@ DmvEmResult DmvTrainer::run(double smoothing, DmvEmResult result) {
     if (options_.viterbi) parses_ = latest_;
     if (!options_.viterbi) {
       result.trace.push_back(value);
-      // What rises is the posterior: with the prior that add-lambda stands for.
+      // EM increases the posterior, so include the log prior that add-lambda smoothing corresponds to.
       double posterior = value;
       if (smoothing > 0)
         for (double t : result.theta) posterior += smoothing * t;
@@ -207,7 +206,7 @@ DmvEmResult DmvTrainer::run(double smoothing, DmvEmResult result) {
     dmv_normalise(layout_, counts_.data(), smoothing, result.theta.data());
     if (options_.viterbi) result.trace.push_back(dmv_dot(result.theta.data(), counts_.data(), features));
   }
-  // The last M-step has changed the model: its own likelihood is still to be found.
+  // The last M-step has changed the model, so its likelihood is still unknown.
   if (!options_.viterbi && !converged)
     result.trace.push_back(expectation(result.theta.data(), other_.data()));
   result.value = result.trace.empty() ? MINUS_INFINITY : result.trace.back();

@@ -12,7 +12,7 @@ size_t product(const std::vector<size_t>& shape) {
   return out;
 }
 
-// Calls visit(where a row begins before, where it begins after) for every row of the sums before.
+// Calls visit(start of the row before, start of the row after) for every row of the sums before the addition.
 template <typename Visit>
 void for_rows(const SumMoves& moves, Visit visit) {
   const size_t dimensions = moves.from.size(), length = moves.from.back();

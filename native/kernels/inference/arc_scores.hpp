@@ -1,5 +1,5 @@
-// The scores of one sentence: of every arc, in each of its states. Whatever makes them (hashed weights, a network, a function
-// in Python), everything after them starts here: decoding, probabilities, losses.
+// The scores of one sentence: of every arc, in each of its states. Whatever computes them (hashed weights, a
+// network, a Python function), everything downstream starts here: decoding, probabilities, losses.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -17,9 +17,9 @@ template <typename Real>
 struct ArcScores {
   static constexpr int32_t NONE = -1;
   struct Arc {
-    int32_t start = NONE;  // place of its first state in `values`; NONE: there is no such arc
-    int32_t set = 0;       // its set of labels
-    int32_t tied = 0;  // so many of its last states have one score, which is not its best: sums are faster
+    int32_t start = NONE;  // index of its first state in `values`; NONE: no such arc
+    int32_t set = 0;       // its label set
+    int32_t tied = 0;  // number of final states with equal scores, none of them the best; makes sums faster
   };
 
   int n = 0;
@@ -27,14 +27,14 @@ struct ArcScores {
   std::vector<Arc> arcs;  // (n+1)^2: of arc h*(n+1)+m
   std::vector<Real> values;
 
-  // A sentence of so many words, as yet without arcs.
+  // Starts a sentence of `words` words, without arcs.
   void start(const ArcStates& of, int words) {
     n = words;
     states = &of;
     arcs.assign(static_cast<size_t>(n + 1) * (n + 1), Arc{});
     values.clear();
   }
-  // The states of a new arc, to be filled in.
+  // Adds an arc; returns its states for the caller to fill in.
   Real* add(int h, int m, int set) {
     size_t at = values.size();
     arcs[h * (n + 1) + m] = {static_cast<int32_t>(at), set, 0};
@@ -50,7 +50,7 @@ struct ArcScores {
   int label_of(int h, int m, int state) const { return states->label_of(arc(h, m).set, state); }
 };
 
-// Calls visit(h, m, set, values, count) for every arc there is.
+// Calls visit(h, m, set, values, count) for every existing arc.
 template <typename Scores, typename Visit>
 void for_each_arc(Scores& scores, Visit visit) {
   for (int h = 0; h <= scores.n; ++h)
@@ -61,7 +61,7 @@ void for_each_arc(Scores& scores, Visit visit) {
     }
 }
 
-// Four values from `from` on as doubles, -inf from place `count` on.
+// Four values starting at `from` as doubles, -inf from index `count` on.
 template <typename Real>
 Lanes load_some(const Real* from, int count) {
   Lanes out = spread(MINUS_INFINITY);
@@ -69,8 +69,8 @@ Lanes load_some(const Real* from, int count) {
   return out;
 }
 
-// log Σ exp(scale * value) over some values, not all -inf.
-// The last `tied` values are equal, and not the highest.
+// log Σ exp(scale * value) over values that are not all -inf. The last `tied` values are equal and not the
+// highest.
 template <typename Real>
 double log_sum(const Real* values, int count, double scale, int tied = 0) {
   const int all = count;
@@ -89,8 +89,8 @@ double log_sum(const Real* values, int count, double scale, int tied = 0) {
   return scale * top + std::log(sum_of(total));
 }
 
-// P(state | its arc) = exp(score of the state - score of the arc), for the states that `counts` lets through, whose log sum is `arc`.
-// Where scores are too large for that difference it is taken from the highest of them.
+// P(state | its arc) = exp(score of the state - score of the arc), for the states that `counts` selects,
+// whose log sum is `arc`. For scores too large for that difference, subtracts the highest of them instead.
 template <typename Real>
 class StateShares {
  public:
@@ -114,8 +114,8 @@ class StateShares {
 };
 constexpr auto every_state = [](int) { return true; };
 
-// Arc scores (n+1)^2 from those of states. By maximum: the best state, whose number goes to best. By sum: the log of the sum of
-// exponentials of scale times the scores (Koo et al. 2007, 3.4).
+// Arc scores (n+1)^2 from state scores. By maximum: the score of the best state, whose index goes to `best`.
+// By sum: the log of the sum of exponentials of scale times the scores (Koo et al. 2007, 3.4).
 template <typename Real>
 void arcs_by_maximum(const ArcScores<Real>& scores, std::vector<double>& arcs, std::vector<int32_t>& best) {
   arcs.assign(scores.arcs.size(), MINUS_INFINITY);
@@ -136,15 +136,15 @@ void arcs_by_sum(const ArcScores<Real>& scores, double scale, std::vector<double
   });
 }
 
-// What is decided before decoding. Each may be null. heads, labels: 0..n, -1 where free; forbidden: (n+1)^2, not 0 where
-// an arc must not be.
+// Constraints on decoding. Each may be null. heads, labels: 0..n, -1 where free; forbidden: (n+1)^2, nonzero
+// for excluded arcs.
 struct ArcConstraints {
   const int32_t* heads = nullptr;
   const int32_t* labels = nullptr;
   const uint8_t* forbidden = nullptr;
 };
 
-// The scores without the arcs and states that the constraints rule out.
+// The scores without the arcs and states that the constraints exclude.
 template <typename Real>
 void constrain(ArcScores<Real>& scores, const ArcConstraints& constraints) {
   constexpr Real none = -std::numeric_limits<Real>::infinity();

@@ -1,12 +1,13 @@
-// What an arc can be besides being there: it has a label, a latent cluster, or both. Each such pair is a state.
+// The states of an arc: it has a label, a latent cluster, or both. Each such pair is a state.
 #pragma once
 #include <cstdint>
 #include <vector>
 
 namespace arcwise {
 
-// Which labels an arc may have is its set; sets are numbered, and each arc of ArcScores names one. The states of a set are
-// its labels in order, each with all clusters: state = place of the label in the set * clusters + cluster.
+// The labels allowed for an arc form its set; sets are numbered, and each arc of ArcScores refers to one. The
+// states of a set are its labels in order, each with all clusters: state = index of the label in the set *
+// clusters + cluster.
 struct ArcStates {
   int labels = 0;                    // 0: arcs have no labels
   int clusters = 1;                  // latent clusters of every label
@@ -20,7 +21,7 @@ struct ArcStates {
     return states;
   }
 
-  // One label is that of arcs from the root (set 1) and of no other arcs (set 0).
+  // One label belongs to arcs from the root (set 1) and to no other arcs (set 0).
   static ArcStates with_root_label(int labels, int root_label, int clusters = 1) {
     ArcStates states{
         labels, clusters, {0, static_cast<uint32_t>(labels - 1), static_cast<uint32_t>(labels)}, {}};
@@ -33,7 +34,7 @@ struct ArcStates {
   int count(int set) const {
     return labels == 0 ? clusters : static_cast<int>(set_starts[set + 1] - set_starts[set]) * clusters;
   }
-  // The label of a state, -1 if arcs have none.
+  // The label of a state, or -1 if arcs have no labels.
   int label_of(int set, int state) const {
     return labels == 0 ? -1 : set_labels[set_starts[set] + state / clusters];
   }

@@ -1,4 +1,4 @@
-// From the scores of a sentence to the weights of its arcs, whose products are the probabilities of trees, up to Z.
+// Converts the scores of a sentence into arc weights, whose products are the probabilities of trees up to Z.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -8,31 +8,33 @@
 
 namespace arcwise {
 
-// How scores become probabilities:  P(tree, labels) = P(tree) Π P(label | arc),  P(label | arc) ∝ exp(score / labels),
+// How scores become probabilities:
+//   P(tree, labels) = P(tree) Π P(label | arc),  P(label | arc) ∝ exp(score / labels),
 //   P(tree) ∝ Π_arcs weight(arc) + smoothing / n · the highest weight of an arc into the same word,
 //   weight(arc) = Σ_labels exp(score / heads).
-// Smoothing keeps a little for heads that the scores all but rule out: a temperature alone can doubt them only by doubting
-// everything. None of this changes what is chosen by score alone.
+// Smoothing reserves some probability for heads with very low scores; a temperature can only do so by
+// flattening the whole distribution. None of this affects decoding by score.
 struct Temperatures {
   double heads = 1, labels = 1, smoothing = 0;
 };
 
-// highest[m] = the highest of the numbers of word m's arcs, for words 1..n; -inf where it has none.
+// highest[m] = the highest value over word m's arcs, for words 1..n; -inf if it has none.
 inline void highest_of_words(const double* arcs, int n, std::vector<double>& highest) {
   highest.assign(n + 1, MINUS_INFINITY);
   for (int h = 0; h <= n; ++h)
     for (int m = 1; m <= n; ++m) highest[m] = std::max(highest[m], arcs[h * (n + 1) + m]);
 }
 
-// log(exp(a) + exp(b)), neither of them -inf.
+// log(exp(a) + exp(b)), for a and b above -inf.
 inline double log_of_both(double a, double b) {
-  constexpr double NOTHING = -40;  // exp of it is less than a double adds to 1
+  constexpr double NOTHING = -40;  // below this, exp vanishes when added to 1
   const double top = std::max(a, b), apart = std::min(a, b) - top;
   return apart < NOTHING ? top : top + std::log1p(std::exp(apart));
 }
 
-// The logarithms of the weights of all arcs, (n+1)², -inf where there is none. highest[1..n]: what highest_of_words tells of the
-// sentence before constraints took arcs away, so that what is told under constraints is conditional on them; null: nothing was.
+// The log weights of all arcs, (n+1)², -inf where there is none. highest[1..n]: the result of
+// highest_of_words for the sentence before constraints removed arcs, which makes constrained probabilities
+// conditional; null: no arcs were removed.
 template <typename Real>
 class ArcWeights {
  public:

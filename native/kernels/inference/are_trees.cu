@@ -1,16 +1,18 @@
-// Which rows of heads are those of a tree of the class: is_tree of tree_inference.hpp, a block of threads a row.
+// Checks which rows of heads are trees of the class: is_tree of tree_inference.hpp, one block of threads per
+// row.
 #include "kernels/base/cuda_platform.cuh"
 
 namespace arcwise {
 
 struct AreTreesArguments {
   const int64_t* heads;    // rows of side
-  const int32_t* lengths;  // one for every rows_a_sentence rows
-  uint8_t* found;          // a row: 1, or 0
+  const int32_t* lengths;  // one per rows_a_sentence rows
+  uint8_t* found;          // per row: 1 or 0
   int32_t rows, rows_a_sentence, side, projective, single_root;
 };
 
-// All threads go through it together. Several may write into `wrong` or `root` at a time: any of them may be the last.
+// All threads run this together. Several may write `wrong` or `root` at the same time; any of the writes may
+// win.
 struct GivenHeads {
   int *heads, *above, *next, *wrong, *root;
   int n;
@@ -23,7 +25,7 @@ struct GivenHeads {
     root = wrong + 1;
   }
 
-  // 0 in the place of a head that is out of range.
+  // Replaces heads that are out of range by 0.
   DEVICE void load(const int64_t* given) {
     if (thread_index() == 0) *wrong = *root = heads[0] = above[0] = next[0] = 0;
     sync_block();
@@ -42,7 +44,7 @@ struct GivenHeads {
       if (heads[m] == 0 && m != *root) *wrong = 1;
   }
 
-  // The way up from every word ends at the root: after k doublings, above[m] is the head 2ᵏ steps up.
+  // Checks that every word leads up to the root: after k doublings, above[m] is the head 2ᵏ steps up.
   DEVICE void check_ways() {
     for (int steps = 1; steps < n; steps *= 2) {
       for (int m = 1 + thread_index(); m <= n; m += thread_count()) next[m] = above[above[m]];
@@ -55,7 +57,8 @@ struct GivenHeads {
       if (above[m] != 0) *wrong = 1;
   }
 
-  // With the root at the left end, a tree is projective if and only if no two arcs cross: left < left' < right < right'.
+  // With the root at the left end, a tree is projective if and only if no arcs cross: left < left' < right <
+  // right'.
   DEVICE void check_crossing() {
     for (int m = 1 + thread_index(); m <= n; m += thread_count()) {
       const int left = heads[m] < m ? heads[m] : m, right = heads[m] < m ? m : heads[m];

@@ -1,4 +1,4 @@
-// log Z and the probabilities of arcs in projective trees: Eisner (1996) on a GPU, a block of threads a sentence.
+// log Z and arc probabilities of projective trees: Eisner (1996) on a GPU, one block of threads per sentence.
 #include "kernels/inference/eisner_sums.cuh"
 
 using namespace arcwise;

@@ -1,8 +1,8 @@
 // Projective trees (Eisner 1996). One chart (eisner_chart.hpp), filled in different semirings.
 //
 // scores is row-major (n+1)×(n+1): scores[h*(n+1)+m] is the score of the arc h→m; -inf forbids it; column 0
-// and the diagonal are not read. heads is int32[n+1], heads[0] = -1. single_root: exactly one arc leaves the
-// root. Where no tree exists the value is -inf. Every operation is O(n³) unless it says otherwise.
+// and the diagonal are never read. heads is int32[n+1], heads[0] = -1. single_root: exactly one arc leaves
+// the root. If no tree exists, the value is -inf. Every operation is O(n³) unless stated otherwise.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -18,19 +18,19 @@ struct EisnerSpans {
   int count = 0;
 };
 
-// One entry of a k-best list: the split, and the ranks of the two parts.
+// One entry of a k-best list: the split and the ranks of its two parts.
 struct EisnerDerivation {
   double value;
   int split;
   int left_rank, right_rank;
 };
 
-// A node of the chart with its best derivations found so far, and the candidates for the next (a heap).
+// A node of the chart with its best derivations so far and the candidates for the next one (a heap).
 struct EisnerNode {
   std::vector<EisnerDerivation> best, candidates;
 };
 
-// Memory that calls reuse; grows on demand. One per thread.
+// Workspace that calls reuse; grows on demand. One per thread.
 struct EisnerWorkspace {
   std::vector<double> shifts, weights, exponentials, chart, adjoints, split_weights;
   std::vector<int32_t> pending;
@@ -42,7 +42,7 @@ struct EisnerWorkspace {
 double eisner_decode(const double* scores, int n, bool single_root, int32_t* heads,
                      EisnerWorkspace& workspace, EisnerSpans spans = {});
 
-// The k best distinct trees, best first, into heads[k*(n+1)] and values[k]; returns how many there are, at
+// Writes the k best distinct trees, best first, to heads[k*(n+1)] and values[k]; returns their number, at
 // most k. Lazy (Huang & Chiang 2005, algorithm 3): O(n³ + k n log(k n)).
 int eisner_k_best(const double* scores, int n, bool single_root, int k, int32_t* heads, double* values,
                   EisnerWorkspace& workspace, EisnerSpans spans = {});
@@ -51,17 +51,17 @@ int eisner_k_best(const double* scores, int n, bool single_root, int k, int32_t*
 double eisner_log_partition(const double* scores, int n, bool single_root, EisnerWorkspace& workspace,
                             EisnerSpans spans = {});
 
-// The probability of every arc, (n+1)×(n+1) like the scores (inside-outside, Paskin 2001); returns log Z.
-// Where there is no tree all are 0.
+// Computes the probability of every arc, (n+1)×(n+1) like the scores (inside-outside, Paskin 2001); returns
+// log Z. All are 0 if there is no tree.
 double eisner_marginals(const double* scores, int n, bool single_root, double* marginals,
                         EisnerWorkspace& workspace, EisnerSpans spans = {});
 
-// `count` independent draws from p(tree) = exp(score) / Z into heads[count*(n+1)]; returns log Z. O(n²) a
-// draw after the chart. Where there is no tree, heads are not written.
+// Draws `count` independent trees from p(tree) = exp(score) / Z into heads[count*(n+1)]; returns log Z. O(n²)
+// per draw after the chart. Does not write heads if there is no tree.
 double eisner_sample(const double* scores, int n, bool single_root, int count, Random& random, int32_t* heads,
                      EisnerWorkspace& workspace, EisnerSpans spans = {});
 
-// How many trees have a score above -inf. Exact below 2^53, then rounded as doubles are.
+// The number of trees with a score above -inf. Exact below 2^53, then rounded to a double.
 double eisner_count(const double* scores, int n, bool single_root, EisnerWorkspace& workspace,
                     EisnerSpans spans = {});
 

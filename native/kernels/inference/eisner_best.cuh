@@ -1,10 +1,10 @@
-// Numbers and splits of a chart that looks for the best tree.
+// Numbers and splits of a chart for the best tree.
 #pragma once
 #include "kernels/base/cuda_platform.cuh"
 
 namespace arcwise {
 
-// A score: the best of two for a sum, the sum of two for a product.
+// A score in the max-plus semiring.
 struct BestScore {
   double value = minus_infinity();
   friend DEVICE BestScore operator+(BestScore a, BestScore b) {

@@ -1,11 +1,13 @@
-// The chart of Eisner (1996) by one block of threads: cells of equal width at the same time, one barrier a width. For the names of the
-// cells see eisner_chart.hpp. Row h of a table holds the cells of head h: C(h→e) right of the diagonal, C(e←h) left of it.
+// The chart of Eisner (1996), filled by one block of threads: all cells of a width at the same time, with one
+// barrier per width. eisner_chart.hpp explains the names of the cells. Row h of a table holds the cells of
+// head h: C(h→e) right of the diagonal, C(e←h) left of it.
 //
-// A cell of width d is a sum over narrower cells, but for one part, the arc over its whole width:
+// A cell of width d is a sum over narrower cells, except for one term, the arc across its whole width:
 //   S(i,j)   =          Σ_{i<m<j}  C(i→m-1) · C(m←j)   + C(i→j-1)
 //   C(i→j)   = I(i→j) + Σ_{i<m<j}  I(i→m) · C(m→j)          I(i→j) = w(i→j) · S(i,j)
 //   C(i←j)   = I(i←j) + Σ_{i<m<j}  I(m←j) · C(i←m)          I(i←j) = w(i←j) · S(i,j)
-// So the group of lanes that makes S(i,j) makes the other four at once. The adjoints likewise, from the widest: d x = ∂ log Z / ∂ x,
+// So the group of lanes that computes S(i,j) computes the other four at once. The adjoints likewise, starting
+// from the widest: d x = ∂ log Z / ∂ x,
 //   dC(i→j) =           Σ_{x>j}  dS(i,x) · C(j+1←x)  +  Σ_{x<i}  dC(x→j) · I(x→i)
 //   dC(i←j) =           Σ_{x>j}  dC(i←x) · I(j←x)    +  Σ_{x<i}  dS(x,j) · C(x→i-1)
 //   dI(i→j) = dC(i→j) + Σ_{x>j}  dC(i→x) · C(j→x)
@@ -17,14 +19,16 @@
 
 namespace arcwise {
 
-// Cells of a width are handed to groups in order; groups of 8 lanes swap the middle two of each four, for the sake of the banks.
+// Assigns the cells of a width to groups in order; groups of 8 lanes swap the middle two of each four, to
+// avoid bank conflicts.
 template <typename Group>
 DEVICE int eisner_turn(int group) {
   return Group::COUNT == 8 ? (group & ~3) | (group & 1) << 1 | (group >> 1 & 1) : group;
 }
 
-// Calls work(Lanes<…>) with as many lanes a cell as leave no thread without one; a few if there are more cells than threads. Numbers
-// other than doubles always get 8, which makes the kernel a third as long.
+// Calls work(Lanes<…>) with enough lanes per cell to keep every thread busy; with few lanes if there are more
+// cells than threads. Number types other than double always get 8 lanes, which reduces the kernel to a third
+// of its size.
 template <typename Number, typename Work>
 DEVICE void with_lanes(int cells, Work work) {
   if (sizeof(Number) != sizeof(double))
@@ -37,9 +41,10 @@ DEVICE void with_lanes(int cells, Work work) {
     work(Lanes<4>());
 }
 
-// The tables of one sentence. Some of them lie in shared memory, the others in the block's workspace, in this order: C, I, dS, dC. S
-// lies where dS will: each is read for the last time just before the other is written. SHARED says how many are in shared memory, so
-// that the compiler knows it; -1: the number is known at run time alone.
+// The tables of one sentence. Some are in shared memory and the rest in the block's workspace, in this order:
+// C, I, dS, dC. S shares its memory with dS: each entry of S is read for the last time just before its dS is
+// written. SHARED is the number of tables in shared memory, known to the compiler; -1: known only at run
+// time.
 template <typename Number, int SHARED>
 struct EisnerTables {
   EisnerTable<Number> complete, incomplete;
@@ -71,7 +76,7 @@ struct EisnerTables {
   }
 };
 
-// How many tables fit into shared memory.
+// The number of tables that fit into shared memory.
 template <typename Number>
 DEVICE int eisner_shared_tables(int n, int64_t room) {
   const int64_t square = EisnerTables<Number, 0>::bytes(n, 1, 0),
@@ -93,7 +98,8 @@ class EisnerChart {
         n_(sentence.n),
         tables_(sentence.n, shared, scratch.tables, workspace) {}
 
-  // I starts as the weights of the arcs, made by weight(head, modifier). C(h→h) = 1; nothing ends at the root. Ends with a barrier.
+  // Initialises I with the arc weights weight(head, modifier). C(h→h) = 1; nothing ends at the root. Ends
+  // with a barrier.
   template <typename Weight>
   DEVICE void start(Weight weight) {
     const int side = n_ + 1;
@@ -109,7 +115,7 @@ class EisnerChart {
     sync_block();
   }
 
-  // KEEPS_SPANS: S is kept, too. Ends with a barrier.
+  // KEEPS_SPANS: also stores S. Ends with a barrier.
   template <bool KEEPS_SPANS>
   DEVICE void fill() {
     for (int width = 1; width <= n_; ++width) {
@@ -121,7 +127,7 @@ class EisnerChart {
   DEVICE Number total() const { return tables_.complete(0, n_); }
   DEVICE const EisnerTables<Number, SHARED>& tables() const { return tables_; }
 
-  // Hands answer(head, modifier, I · dI) every arc; check(x) sees every adjoint.
+  // Calls answer(head, modifier, I · dI) for every arc and check(x) for every adjoint.
   template <typename Answer, typename Check>
   DEVICE void outside(Answer answer, Check check) {
     for (int h = thread_index() + 1; h <= n_; h += thread_count()) tables_.complete_adjoint(h, 0) = Number{};
@@ -214,7 +220,7 @@ class EisnerChart {
     }
   }
 
-  // w = I / S, so dS = Σ w · dI = Σ (I · dI) / S. Where S is zero, the weights are made again.
+  // w = I / S, so dS = Σ w · dI = Σ (I · dI) / S. Where S is zero, recomputes the weights.
   DEVICE Number span_adjoint(int i, int j, const Number& right_arc, const Number& left_arc,
                              const Number& shares) const {
     const Number span = tables_.span(i, j);

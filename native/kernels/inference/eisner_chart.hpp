@@ -1,13 +1,13 @@
-// The chart of Eisner (1996) over any semiring, its outside pass, and the walk from the top down.
+// The chart of Eisner (1996) over any semiring, its outside pass, and the top-down traversal.
 //
-//   S(i,j)          words i..j: i with all its right modifiers up to some k, j with all its left ones from k+1
+//   S(i,j)          words i..j: i with its right modifiers up to some k, j with its left ones from k+1
 //   I(h→m)          an arc and everything between: the score of the arc ⊗ S
 //   C(h→e), C(e←h)  h with all its modifiers on one side, covering the words from h to e
 //
 // Layout: row h of `incomplete` holds I(h→m) for all m, row h of `complete` holds C of head h for all ends e,
-// row e of `by_end` the same cells for all heads. So each sum over splits is a product of two contiguous
-// rows. Cells not filled yet are the semiring's zero, and rows are longer than n+1: so sums may run over, in
-// steps of LANES, without a tail.
+// row e of `by_end` the same cells for all heads. Each sum over splits is therefore a dot product of two
+// contiguous rows. Unfilled cells hold the semiring's zero and rows are longer than n+1, so sums can overrun
+// in steps of LANES instead of handling a tail.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@
 
 namespace arcwise {
 
-// Scores as they are; the best split.
+// The max-plus semiring; picks the best split.
 struct MaxPlus {
   using Value = double;
   static constexpr double zero = MINUS_INFINITY, one = 0;
@@ -47,7 +47,7 @@ struct SumProduct {
   static double top_adjoint(double partition) { return 1 / partition; }
   static double posterior(double cell, double adjoint) { return cell * adjoint; }
   static double part_adjoint(double adjoint, double weight) { return adjoint * weight; }
-  static double span_of(double, double) { return zero; }  // dot_back needs none
+  static double span_of(double, double) { return zero; }  // not needed by dot_back
   // The weights of the splits, up to a common factor.
   static void split_weights(const double* a, const double* b, int length, double* weights) {
     for (int k = 0; k < length; ++k) weights[k] = a[k] * b[k];
@@ -64,7 +64,7 @@ struct SumProduct {
   }
 };
 
-// Logarithms of weights, for spreads that a double cannot hold; the adjoint of a cell is its probability.
+// Logarithms of weights, for ranges that exceed a double; the adjoint of a cell is its probability.
 struct LogSum {
   using Value = double;
   static constexpr double zero = MINUS_INFINITY, one = 0;
@@ -97,8 +97,8 @@ struct LogSum {
   }
 };
 
-// Weights as numbers of any type that can be added, multiplied and divided: no spread is too large for TallNumber. Of numbers with
-// derivatives, the outside pass hands out the derivatives of the probabilities.
+// Weights of any number type with addition, multiplication and division; TallNumber covers any range. With
+// derivative-carrying numbers the outside pass yields the derivatives of the probabilities.
 template <typename Number>
 struct SumOf {
   using Value = Number;
@@ -129,7 +129,7 @@ struct SumOf {
   }
 };
 
-// Three square tables of rows for one sentence, in memory of the workspace: the cells, or their adjoints.
+// Three square tables of rows for one sentence, in workspace memory: the cells or their adjoints.
 template <typename Value>
 struct EisnerTables {
   EisnerTables(std::vector<Value>& memory, int n, const Value& filling)
@@ -146,13 +146,13 @@ struct EisnerTables {
     complete(head)[end] = by_end(end)[head] = value;
   }
 
-  int stride;  // at least n + 1 + LANES: sums start at most at n and may look one further
+  int stride;  // at least n + 1 + LANES: sums start at n or before and may read one step further
   size_t size;
   Value* rows;
 };
 
-// A head outside a span may not stop in the middle of it: then more than one word of the span would have its
-// head outside. (Arcs from the span to words outside are forbidden by their scores.)
+// A head outside a span must not stop in the middle of it: more than one word of the span would then have its
+// head outside. (The scores forbid arcs from the span to words outside.)
 inline bool span_stops(EisnerSpans spans, int head, int end) {
   for (int s = 0; s < spans.count; ++s) {
     const int first = spans.ends[2 * s], last = spans.ends[2 * s + 1];
@@ -167,7 +167,7 @@ class EisnerChart {
  public:
   using Value = typename Semiring::Value;
 
-  // weights is (n+1)×(n+1), in the semiring's own numbers.
+  // weights is (n+1)×(n+1), in the semiring's number type.
   EisnerChart(const Value* weights, int n, bool single_root, EisnerSpans spans, std::vector<Value>& memory)
       : n_(n),
         single_root_(single_root),
@@ -189,7 +189,7 @@ class EisnerChart {
   }
   int words() const { return n_; }
 
-  // The splits of a cell are the products a[k]·b[k], k < length.
+  // The splits of a cell: the products a[k]·b[k], k < length.
   struct Splits {
     const Value *a, *b;
     int length;
@@ -233,8 +233,8 @@ class EisnerChart {
   EisnerTables<Value> cells_;
 };
 
-// From the last column to the first, from the root inwards: when a cell is read, everything that uses it has
-// been. What dot_back writes beyond its range falls on cells that have been read already.
+// Traverses columns from last to first and from the root inwards, so that every user of a cell is processed
+// before the cell. Writes of dot_back beyond its range only reach cells that have already been read.
 template <typename Semiring>
 class EisnerOutside {
   using Value = typename Semiring::Value;
@@ -268,8 +268,8 @@ class EisnerOutside {
     back(adjoint, cell, head < end ? chart_.right_splits(head, end) : chart_.left_splits(end, head));
   }
 
-  // The two arcs over a span: their probabilities, and the adjoint that they hand on to the span. Under the
-  // root, i = 0, there is one.
+  // Processes the two arcs over a span: their probabilities, and the adjoint they pass on to the span. Under
+  // the root, i = 0, there is only one.
   [[gnu::always_inline]] void span_back(int i, int j) {
     Value adjoint = Value(), span = Semiring::zero;
     arc_back(i, j, adjoint, span);
@@ -287,7 +287,7 @@ class EisnerOutside {
     span = Semiring::span_of(cell, weight);
   }
 
-  // The adjoints stand at the same places as the cells that the splits point to.
+  // The adjoints are at the same positions as the cells that the splits refer to.
   [[gnu::always_inline]] void back(Passed adjoint, Passed cell, Splits splits) {
     const Value* cells = chart_.cells().rows;
     Semiring::dot_back(adjoint, cell, splits.a, splits.b, adjoints_.rows + (splits.a - cells),
@@ -305,7 +305,8 @@ void EisnerChart<Semiring>::outside(double* marginals, std::vector<Value>& memor
   EisnerOutside<Semiring>(*this, marginals, memory);
 }
 
-// One tree from the top down: choose(splits) picks the split of each cell. A cell that waits is (head, end).
+// Traces one tree from the top down: choose(splits) picks the split of each cell. A pending cell is (head,
+// end).
 template <typename Semiring>
 template <typename Choose>
 void EisnerChart<Semiring>::walk(Choose choose, std::vector<int32_t>& pending, int32_t* heads) const {

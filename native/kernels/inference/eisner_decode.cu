@@ -1,4 +1,5 @@
-// The best projective tree: Eisner (1996) on a GPU. Sums are associated and ties are broken as on the CPU (eisner.cpp).
+// The best projective tree: Eisner (1996) on a GPU. Order of summation and tie-breaking match the CPU
+// (eisner.cpp).
 #include "kernels/inference/eisner_best.cuh"
 #include "kernels/inference/eisner_walk.cuh"
 

@@ -1,4 +1,4 @@
-// Derivatives of the probabilities of arcs in projective trees, first (slope) and second (bend), on a GPU.
+// First (slope) and second (bend) derivatives of the arc probabilities of projective trees, on a GPU.
 #include "kernels/inference/eisner_sums.cuh"
 
 using namespace arcwise;

@@ -22,7 +22,7 @@ class LazyTrees {
     nodes_.clear();
   }
 
-  // Writes the tree of the given rank (from 0) and returns its score; -inf if there are not so many.
+  // Writes the tree of the given rank (from 0) and returns its score; -inf if there are fewer trees.
   double tree(int rank, int32_t* heads) {
     if (chart_.total() == MINUS_INFINITY) return MINUS_INFINITY;
     const double value = value_of(complete(0, n_, rank));
@@ -56,15 +56,15 @@ class LazyTrees {
     std::push_heap(node.candidates.begin(), node.candidates.end(), worse);
   }
 
-  // The derivation of a rank, or null. `splits` starts a new node with the best derivation of each split (the
-  // first is `first`); value(derivation) is its value, -inf if one of its parts has not so many derivations.
+  // The derivation of a rank, or null. `splits` initialises a new node with the best derivation of each split
+  // (the first is `first`); value(derivation) is its value, -inf if one of its parts has too few derivations.
   template <typename Splits, typename Value>
   const EisnerDerivation* derivation(EisnerNode& node, bool is_new, Splits splits, int first, int rank,
                                      Value value) {
     if (is_new)
       for (int k = 0; k < splits.length; ++k) offer(node, {splits.a[k] + splits.b[k], first + k, 0, 0});
     while (static_cast<int>(node.best.size()) <= rank) {
-      if (!node.best.empty()) {  // what comes after the last one: each pair of ranks is reached in one way
+      if (!node.best.empty()) {  // successors of the last one; each pair of ranks is reached in one way only
         EisnerDerivation next = node.best.back();
         ++next.right_rank;
         next.value = value(next);

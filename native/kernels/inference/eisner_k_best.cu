@@ -1,11 +1,12 @@
-// The k best projective trees on a GPU: every cell has a list of its k best scores, best first (Huang & Chiang 2005, algorithm 1). A tree
-// has one derivation in the chart, so distinct derivations are distinct trees.
+// The k best projective trees on a GPU: every cell has a list of its k best scores, best first (Huang &
+// Chiang 2005, algorithm 1). A tree has one derivation in the chart, so distinct derivations are distinct
+// trees.
 #include "kernels/inference/eisner_walk.cuh"
 
 namespace arcwise {
 
-// Lists of the cells C(head, end) and S(i,j) with what each score was made of: the split and the ranks of its two parts. A list that has
-// fewer than k ends with -inf.
+// Lists for the cells C(head, end) and S(i,j), with the backpointers of each score: the split and the ranks
+// of its two parts. A list with fewer than k entries is padded with -inf.
 class EisnerLists {
  public:
   static constexpr int RANK_BITS = 5, MOST = 1 << RANK_BITS;
@@ -32,8 +33,8 @@ class EisnerLists {
   DEVICE void end(int64_t list, int count) const {
     if (count < k_) scores_[list + count] = minus_infinity();
   }
-  // Adds (arc + left[p]) + right[q] for all ranks to a list that has count; what was there before stays before its equals. Of k sums,
-  // none has ranks with (p+1)(q+1) > k.
+  // Adds (arc + left[p]) + right[q] for all ranks to a list with `count` entries; existing entries win ties.
+  // The k best sums have ranks with (p+1)(q+1) <= k.
   DEVICE int add(int64_t list, int count, int split, double arc, const double* left,
                  const double* right) const {
     for (int p = 0; p < k_; ++p) {
@@ -92,7 +93,8 @@ DEVICE void fill_complete(const EisnerLists& lists, const EisnerSentence<Scalar>
   lists.end(list, count);
 }
 
-// One tree from the top down. A cell waits at the first word of its stretch, as in eisner_walk.cuh: (head, end) and its rank.
+// Traces one tree from the top down. A pending cell is stored at the first word of its span, as in
+// eisner_walk.cuh: (head, end) and its rank.
 DEVICE void write_tree(const EisnerLists& lists, int n, int rank, int64_t* waiting, int64_t* heads) {
   const auto wait = [&](int head, int end, int rank) {
     if (head != end) waiting[head < end ? head : end] = (static_cast<int64_t>(head) << 16 | end) << 16 | rank;
@@ -147,7 +149,7 @@ DEVICE void eisner_k_best_of(const EisnerArguments& arguments, const EisnerSente
   sync_block();
 }
 
-// Everything that is said of a sentence without lists: the score of the first tree, and no words.
+// The results of a sentence without lists: only the score of the first tree.
 template <typename Scalar>
 DEVICE void eisner_k_best_without(const EisnerArguments& arguments, const EisnerSentence<Scalar>& sentence,
                                   double first, double other) {

@@ -1,17 +1,17 @@
-// Projective trees drawn at random with their probabilities, on a GPU.
+// Random draws of projective trees from their distribution, on a GPU.
 #include "kernels/base/cuda_random.cuh"
 #include "kernels/inference/eisner_sums.cuh"
 #include "kernels/inference/eisner_walk.cuh"
 
 namespace arcwise {
 
-// Whether a part of a whole is taken, at random: with probability part / whole.
+// Selects a part of a whole with probability part / whole.
 DEVICE bool is_taken(double uniform, double part, double whole) { return uniform * whole < part; }
 DEVICE bool is_taken(double uniform, const WideNumber& part, const WideNumber& whole) {
   return !is_zero(part) && uniform < share_of(part, whole);
 }
 
-// Some of the splits: what they weigh together, and one of them, chosen at random by weight.
+// A subset of the splits: its total weight and one split drawn from it by weight.
 template <typename Number>
 struct RandomSplit {
   Number weight{};
@@ -35,7 +35,7 @@ struct ChooseAtRandom {
       const auto parts = split(k);
       chosen.add({parts.a * parts.b, k}, scrambled(key + static_cast<uint64_t>(k)));
     }
-    // Two lanes add what they have in the same order, with the same number.
+    // Paired lanes add their values in the same order and use the same random number.
     for (int mask = Group::COUNT / 2; mask > 0; mask /= 2) {
       RandomSplit<Number> other = from_lane_across(chosen, mask);
       const bool is_first = (Group::lane() & mask) == 0;
@@ -48,7 +48,7 @@ struct ChooseAtRandom {
   }
 };
 
-// Where the draws of a sentence are, and what is said if there are none.
+// The output of a sentence's draws, and the results if there are none.
 template <typename Scalar>
 DEVICE int64_t* heads_of(const EisnerArguments& arguments, const EisnerSentence<Scalar>& sentence, int draw) {
   return arguments.heads + (static_cast<int64_t>(draw) * arguments.batch + sentence.number) * sentence.side;
@@ -60,7 +60,7 @@ DEVICE void pad_draws(const EisnerArguments& arguments, const EisnerSentence<Sca
     eisner_pad_heads(heads_of(arguments, sentence, draw), sentence.n, sentence.side, is_tree);
 }
 
-// Whether the sums may be wrong.
+// Whether the sums may be inaccurate.
 template <typename Number, int SHARED, typename Scalar>
 DEVICE bool eisner_draws(const EisnerArguments& arguments, const EisnerSentence<Scalar>& sentence,
                          const EisnerScratch& scratch, int shared, char* workspace) {
@@ -72,7 +72,7 @@ DEVICE bool eisner_draws(const EisnerArguments& arguments, const EisnerSentence<
   const bool is_tree = !is_zero(chart.total());
   pad_draws(arguments, sentence, is_tree);
   if (!is_tree) return false;
-  const int at_once = (sentence.side + thread_count()) / (n + 1);  // shifts and partials are no longer needed
+  const int at_once = (sentence.side + thread_count()) / (n + 1);  // reuses the memory of shifts and partials
   const uint64_t seed = scrambled(static_cast<uint64_t>(arguments.seed)) +
                         static_cast<uint64_t>(sentence.number) * 0xD1342543DE82EF95ull;
   for (int first = 0; first < arguments.count; first += at_once) {

@@ -1,4 +1,5 @@
-// What the CUDA kernels of Eisner's algorithm take, one sentence of it, and where its tables lie. The CPU twin: eisner_chart.hpp.
+// The arguments of the CUDA kernels of Eisner's algorithm, a view of one sentence, and the placement of its
+// tables. The CPU twin: eisner_chart.hpp.
 #pragma once
 #include "kernels/base/cuda_number.cuh"
 
@@ -9,16 +10,16 @@ struct EisnerArguments {
   const int32_t* lengths;         // (batch)
   const int32_t* span_ends;       // first and last word of each span
   const int64_t* span_starts;     // (batch + 1), or null: no spans
-  const void *first, *second;     // directions of derivatives, shaped as the scores, or null
-  void *log_partition, *answers;  // (batch) and (batch, side, side), of the scores' type; either may be null
+  const void *first, *second;     // directions of derivatives, shaped like the scores, or null
+  void *log_partition, *answers;  // (batch) and (batch, side, side), in the scores' type; either may be null
   int64_t* heads;                 // trees
-  int32_t* unsafe;                // (batch): whether a double did not hold the sums
-  char* workspace;                // workspace_bytes for each block
+  int32_t* unsafe;                // (batch): whether the sums exceeded a double
+  char* workspace;                // workspace_bytes per block
   int64_t workspace_bytes, seed;
   int32_t batch, side, single_root, shared_bytes, count;
 };
 
-// Scores of one sentence, and what they are read for.
+// The scores of one sentence and what they are read for.
 template <typename Scalar>
 struct EisnerSentence {
   const Scalar *scores, *first, *second;
@@ -45,7 +46,8 @@ struct EisnerSentence {
     return static_cast<double>(scores[place(head, modifier)]);
   }
 
-  // Whether C(head, end) has to be zero: a head outside a span may not stop in the middle of it, and with one root C(0→j) ends at n.
+  // Whether C(head, end) must be zero: a head outside a span must not stop in the middle of it, and with a
+  // single root C(0→j) ends at n.
   DEVICE bool stops(int head, int end) const {
     if (single_root && head == 0 && end < n) return true;
     for (int s = 0; s < span_count; ++s) {
@@ -57,7 +59,7 @@ struct EisnerSentence {
   }
 };
 
-// A sum with what was lost of it.
+// A sum and its rounding error.
 struct CarefulSum {
   double total = 0, lost = 0;
   friend DEVICE CarefulSum operator+(const CarefulSum& a, const CarefulSum& b) {
@@ -99,7 +101,7 @@ struct EisnerWeight<HyperDual<Number>> {
   }
 };
 
-// The weight of an arc, exp(score - shift of its column). What lies below LOWEST_SCORE counts as that.
+// The weight of an arc, exp(score - shift of its column). Scores below LOWEST_SCORE are clamped to it.
 template <typename Number, typename Scalar>
 DEVICE Number eisner_weight(const EisnerSentence<Scalar>& sentence, const double* shifts, int head,
                             int modifier) {
@@ -123,8 +125,8 @@ DEVICE void set_one(HyperDual<Number>& x) {
   set_one(x.value);
 }
 
-// Rows are a little longer than they need be. Cells of neighbouring groups of 4 lanes lie stride + 1 numbers apart and those of the
-// lanes of a group 1 or stride: with this remainder, 16 lanes that read doubles read from 16 different banks.
+// Row stride with padding. Cells of neighbouring groups of 4 lanes are stride + 1 numbers apart, and those of
+// the lanes of a group 1 or stride: with this remainder, 16 lanes that read doubles hit 16 different banks.
 DEVICE int eisner_stride(int n) { return n + 1 + (10 - n % 8) % 8; }
 
 template <typename Number>
@@ -134,8 +136,8 @@ struct EisnerTable {
   DEVICE Number& operator()(int row, int column) const { return cells[row * stride + column]; }
 };
 
-// The upper triangle, row < column, of a square, with the rows of the second half turned round into the space that those of the first
-// half leave: n/2 + 1 rows.
+// The upper triangle (row < column) of a square, with the rows of the second half rotated into the free space
+// of the first half: n/2 + 1 rows.
 template <typename Number>
 struct EisnerTriangle {
   Number* cells;
@@ -148,11 +150,11 @@ struct EisnerTriangle {
   }
 };
 
-// What every block keeps in shared memory beside its tables. (tests and cuda/eisner.py count the same bytes.)
+// The shared memory of every block besides its tables. (tests and cuda/eisner.py count the same bytes.)
 struct EisnerScratch {
   int* flags;        // 16 of them
   double* shifts;    // the highest score of each column
-  double* partials;  // one a thread
+  double* partials;  // one per thread
   char* tables;
   DEVICE EisnerScratch(int side) {
     char* memory = shared_memory();
@@ -168,7 +170,7 @@ struct EisnerScratch {
 
 enum EisnerFlag { NOT_A_SCORE, NO_HEAD, DEEP, UNSAFE, FLAGS };
 
-// The highest score of each column, and what is wrong with the scores. Ends with a barrier.
+// Finds the highest score of each column and invalid scores. Ends with a barrier.
 template <typename Scalar>
 DEVICE void eisner_reduce(const EisnerSentence<Scalar>& sentence, const EisnerScratch& scratch) {
   const int n = sentence.n, threads = thread_count(), parts = threads / n > 1 ? threads / n : 1;
@@ -209,7 +211,7 @@ DEVICE void eisner_reduce(const EisnerSentence<Scalar>& sentence, const EisnerSc
   sync_block();
 }
 
-// The sum of what was taken from the columns; whole warps call it.
+// The sum of the column shifts; whole warps must call it.
 DEVICE CarefulSum eisner_shift(const double* shifts, int n) {
   using Warp = Lanes<32>;
   CarefulSum total;

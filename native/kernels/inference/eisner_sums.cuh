@@ -1,12 +1,15 @@
-// log Z and the probabilities of arcs in projective trees, in any numbers.
+// log Z and the arc probabilities of projective trees, in any number type.
 //
-// Why a double is enough, mostly. The highest score of each column is taken from it, so all weights are at most 1, and no sum exceeds
-// the number of trees, below (27/4)^n < 2^827 for n <= SAFE_LENGTH. So cells do not overflow; they may underflow. What is lost of a cell
-// X where a product underflows is below n · 2^-1022, and of Z at most that times Z · dX: with all adjoints below 2^950, less than
-// n³ · 2^-72 of Z in all. (An adjoint that was itself made of lost cells is too small by 2^-1022 · (27/4)^n / Z: nothing.) Where a weight
-// underflows, what is lost is 2^-1022 · S(i,j) < 2^-1022 · (27/4)^n; then the adjoints have to be smaller by that. What is lost of an
-// adjoint by underflow counts at most 2^-1022 times its cell.
-// Without adjoints: the trees lost have a part below 2^-1022, and each at most that weight, so Z must be above (27/4)^n · n³ · 2^-962.
+// Why a double usually suffices: subtracting the highest score of each column makes all weights at most 1,
+// and no sum exceeds the number of trees, below (27/4)^n < 2^827 for n <= SAFE_LENGTH. So cells do not
+// overflow, but they may underflow. The loss of a cell X when a product underflows is below n · 2^-1022, and
+// that of Z at most this times Z · dX: with all adjoints below 2^950, less than n³ · 2^-72 of Z in all. (An
+// adjoint computed from such cells is too small by 2^-1022 · (27/4)^n / Z, which is negligible.) If a weight
+// underflows, the loss is 2^-1022 · S(i,j) < 2^-1022 · (27/4)^n, and the adjoints have to be smaller by that
+// factor. The loss of an adjoint by underflow counts at most 2^-1022 times its cell.
+//
+// Without adjoints: each lost tree has a factor below 2^-1022 and therefore at most that weight, so Z must be
+// above (27/4)^n · n³ · 2^-962.
 #pragma once
 #include "kernels/inference/eisner_chart.cuh"
 
@@ -14,11 +17,11 @@ namespace arcwise {
 
 CONSTANT int SAFE_LENGTH = 300;
 CONSTANT double LOG2_GROWTH = 2.7549;        // log2(27/4)
-CONSTANT double SMALLEST_LOG_WEIGHT = -700;  // of a weight that does not underflow
+CONSTANT double SMALLEST_LOG_WEIGHT = -700;  // of weights that do not underflow
 
 DEVICE double power_of_two(int exponent) { return from_bits(static_cast<int64_t>(exponent + 1023) << 52); }
 
-// The largest adjoint that is safe.
+// The largest safe adjoint.
 DEVICE double largest_adjoint(int n, bool is_deep) {
   return power_of_two(950 - (is_deep ? static_cast<int>(LOG2_GROWTH * n) + 1 : 0));
 }
@@ -26,7 +29,7 @@ DEVICE double smallest_partition(int n) {
   return power_of_two(static_cast<int>(LOG2_GROWTH * n) + 1 - 962 + 27);
 }
 
-// Everything that is said of a sentence without its sums.
+// The results of a sentence whose sums are not computed.
 template <typename Scalar>
 DEVICE void eisner_say(const EisnerArguments& arguments, const EisnerSentence<Scalar>& sentence,
                        double log_partition, double answer) {
@@ -42,7 +45,7 @@ DEVICE void eisner_say(const EisnerArguments& arguments, const EisnerSentence<Sc
   }
 }
 
-// The answers of the places that are no arcs.
+// Fills in the results at positions that are not arcs.
 template <typename Scalar>
 DEVICE void eisner_pad(const EisnerSentence<Scalar>& sentence, Scalar* answers) {
   const int side = sentence.side, n = sentence.n;
@@ -74,7 +77,7 @@ DEVICE EisnerSafety<double> eisner_safety<double>(const EisnerScratch& scratch, 
   return {largest_adjoint(n, scratch.flags[DEEP]), scratch.flags};
 }
 
-// Whether a sum of doubles can be trusted, before the adjoints are known.
+// Whether a sum of doubles is reliable, before the adjoints are known.
 template <typename Number>
 DEVICE bool is_safe_total(const Number&, int, bool) {
   return true;
@@ -84,7 +87,8 @@ DEVICE bool is_safe_total<double>(const double& total, int n, bool with_outside)
   return total > (with_outside ? power_of_two(-960) : smallest_partition(n));
 }
 
-// The sums of a sentence in which every word can have a head; SHARED as in EisnerTables. Whether they may be wrong.
+// Computes the sums of a sentence in which every word can have a head; SHARED as in EisnerTables. Returns
+// whether they may be inaccurate.
 template <typename Number, int SHARED, bool WITH_OUTSIDE, typename Scalar>
 DEVICE bool eisner_sums(const EisnerArguments& arguments, const EisnerSentence<Scalar>& sentence,
                         const EisnerScratch& scratch, int shared, char* workspace) {
@@ -126,7 +130,7 @@ DEVICE bool eisner_sums(const EisnerArguments& arguments, const EisnerSentence<S
   return scratch.flags[UNSAFE];
 }
 
-// Chooses the tables that lie in shared memory: as many as fit.
+// Places as many tables in shared memory as fit.
 template <typename Number, bool WITH_OUTSIDE, typename Scalar>
 DEVICE bool eisner_place(const EisnerArguments& arguments, const EisnerSentence<Scalar>& sentence,
                          const EisnerScratch& scratch) {
@@ -144,7 +148,7 @@ DEVICE bool eisner_place(const EisnerArguments& arguments, const EisnerSentence<
   return eisner_sums<Number, -1, WITH_OUTSIDE>(arguments, sentence, scratch, shared, workspace);
 }
 
-// Doubles for all sentences, or other numbers for those that were found unsafe.
+// Runs on doubles for all sentences, or on another number type for those flagged as unsafe.
 template <typename Number, typename Scalar, bool WITH_OUTSIDE>
 DEVICE void eisner_sums_batch(const EisnerArguments& arguments, bool only_unsafe) {
   constexpr bool IS_PLAIN = sizeof(Number) == sizeof(double);

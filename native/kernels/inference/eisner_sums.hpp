@@ -1,4 +1,5 @@
-// The chart of sums over projective trees, in the first kind of number that holds them: doubles, logarithms, WideNumber, TallNumber.
+// The chart of sums over projective trees, in the first number type with enough range: doubles, logarithms,
+// WideNumber, TallNumber.
 #pragma once
 #include <cfenv>
 
@@ -8,8 +9,8 @@
 
 namespace arcwise {
 
-// Takes its highest score from each column (score_range.hpp); returns their sum, of which the total is -inf if some word can have no
-// head.
+// Subtracts the highest score of each column (score_range.hpp); returns the sum of these shifts, with total
+// -inf if some word can have no head.
 inline CarefulSum shift_columns(const double* scores, int n, EisnerWorkspace& workspace) {
   const size_t side = n + 1;
   std::vector<double>&shifts = workspace.shifts, &weights = workspace.weights;
@@ -32,14 +33,15 @@ inline CarefulSum shift_columns(const double* scores, int n, EisnerWorkspace& wo
   return total;
 }
 
-// How far below the highest of its column a score may lie before it is left out: where weights are doubles, and where they are
-// logarithms, whose error grows with their size.
+// How far below the highest score of its column a score may be before it is dropped: for weights as doubles,
+// and as logarithms, whose error grows with their size.
 constexpr double EISNER_DEPTH = 5000, EISNER_LOG_DEPTH = 2e5;
 
-// Up to this size logarithms have 12 digits after the point.
+// Up to this size, logarithms are accurate to 12 decimals.
 constexpr double EISNER_LOG_EXACT = 5000;
 
-// exp of the shifted scores, times scale, 0 below -EISNER_DEPTH; false if one of the others is too small for a double.
+// exp of the shifted scores, times scale; 0 below -EISNER_DEPTH. Returns false if one of the others
+// underflows a double.
 inline bool exponentiate(double scale, EisnerWorkspace& workspace) {
   const std::vector<double>& weights = workspace.weights;
   workspace.exponentials.resize(weights.size());
@@ -54,7 +56,7 @@ inline double largest_cell(const EisnerTables<double>& cells) {
   return *std::max_element(cells.rows, cells.rows + 3 * cells.size);
 }
 
-// Whether the sum over the trees without arcs below -depth stands for that over all.
+// Whether the sum over trees without arcs below -depth equals the sum over all trees, to double precision.
 inline bool holds_for_all(double log_partition, int n, double depth, const EisnerWorkspace& workspace) {
   if (is_deep_enough(log_partition, n, depth)) return true;
   const std::vector<double>& weights = workspace.weights;
@@ -67,6 +69,22 @@ constexpr double GROWTH = 27.0 / 4;
 constexpr int SAFE_LENGTH = 300;  // below it, no sum exceeds 1e250
 constexpr double SAFE_SUM = 1e250;
 
+// Whether a product of a chart over exponentials left the range of a double. The processor's flags tell. WebAssembly has none: there
+// it counts as lost, unless the least product of n weights is large enough. (A span multiplies each arc once.)
+#ifdef FE_UNDERFLOW
+inline void forget_underflow() { std::feclearexcept(FE_UNDERFLOW); }
+inline bool had_underflow() { return std::fetestexcept(FE_UNDERFLOW); }
+inline bool had_underflow(const EisnerWorkspace&, int) { return had_underflow(); }
+#else
+inline void forget_underflow() {}
+inline bool had_underflow() { return true; }
+inline bool had_underflow(const EisnerWorkspace& workspace, int n) {
+  double least = 1;
+  for (double weight : workspace.exponentials) least = weight > 0 && weight < least ? weight : least;
+  return n * std::log(least) < -700;
+}
+#endif
+
 template <typename Number, typename Use>
 [[gnu::noinline, gnu::cold]] double with_eisner_numbers(const double* scores, int n, bool single_root,
                                                         EisnerSpans spans, Use use) {
@@ -78,13 +96,14 @@ template <typename Number, typename Use>
   return chart.total().log();
 }
 
-// Fills the chart of sums and hands it to use(chart, memory for its adjoints); returns log Z, or -inf, without a use, if there is no
-// tree.
+// Fills the chart of sums and passes it to use(chart, memory for its adjoints); returns log Z, or -inf,
+// without calling `use`, if there is no tree.
 //
-// All sums are of non-negative numbers, so every cell is exact to rounding unless a product left the range of
-// a double: the processor's flags tell. Then the same chart is filled with logarithms. (In the outside pass a
-// product may underflow: what is lost there is a probability below 1e-308 times a cell below SAFE_SUM.) Where even the best trees lie
-// so far below zero that logarithms lose digits, it is filled with numbers that have an exponent of their own.
+// All summands are non-negative, so every cell is accurate up to rounding unless a product left the range of
+// a double, which the floating-point flags reveal; then the chart is filled with logarithms instead. (In the
+// outside pass products may underflow: the loss is a probability below 1e-308 times a cell below SAFE_SUM.)
+// If even the best trees score so low that logarithms lose digits, the chart uses numbers with a separate
+// exponent.
 template <typename Use>
 double with_eisner_sums(const double* scores, int n, bool single_root, EisnerWorkspace& workspace,
                         EisnerSpans spans, Use use) {
@@ -92,9 +111,9 @@ double with_eisner_sums(const double* scores, int n, bool single_root, EisnerWor
   if (!std::isfinite(shift.total)) return MINUS_INFINITY;
   for (double scale : {1.0, 1 / GROWTH}) {
     if (!exponentiate(scale, workspace)) break;
-    std::feclearexcept(FE_UNDERFLOW);
+    forget_underflow();
     EisnerChart<SumProduct> chart(workspace.exponentials.data(), n, single_root, spans, workspace.chart);
-    if (std::fetestexcept(FE_UNDERFLOW)) break;
+    if (had_underflow(workspace, n)) break;
     if (n > SAFE_LENGTH && scale == 1 && !(largest_cell(chart.cells()) < SAFE_SUM)) continue;
     const double log_partition = std::log(chart.total()) - n * std::log(scale);
     if (!holds_for_all(log_partition, n, EISNER_DEPTH, workspace)) break;

@@ -1,4 +1,4 @@
-// From a filled chart to trees: from the top down, every cell that waits at the same time.
+// Traces trees top-down from a filled chart, processing all pending cells in parallel.
 #pragma once
 #include "kernels/inference/eisner_chart.cuh"
 
@@ -12,11 +12,12 @@ struct EisnerSplit {
 
 CONSTANT int FIRST_ROUND_FLAG = 8;  // of EisnerScratch::flags
 
-// Walks down `draws` trees at once. choose(group, draw, cell, from, to, split) is called by a group of lanes and returns one of the splits
-// from..to-1, of which split(k) gives the parts; write(draw, modifier, head) takes the arcs.
+// Traces `draws` trees at once. choose(group, draw, cell, from, to, split) is called by a group of lanes and
+// returns one of the splits from..to-1, of which split(k) gives the parts; write(draw, modifier, head)
+// receives the arcs.
 //
-// Cells that wait for their split cover different stretches of the sentence, so the first word of its stretch is the place of a cell:
-// `waiting` has room for 2 × draws × (n+1). In each round, all that wait are replaced by their parts.
+// Pending cells cover disjoint spans of the sentence, so each is stored at the first word of its span:
+// `waiting` has space for 2 × draws × (n+1). In each round, all pending cells are replaced by their parts.
 template <typename Tables, typename Choose, typename Write>
 DEVICE void eisner_walk(const Tables& tables, const EisnerScratch& scratch, int n, int draws,
                         int32_t* waiting, Choose choose, Write write) {
@@ -61,7 +62,7 @@ DEVICE void eisner_walk(const Tables& tables, const EisnerScratch& scratch, int 
   }
 }
 
-// The heads of the places that no tree writes: the root and the padding, or all.
+// Fills the heads that no tree writes: those of the root and the padding, or all.
 DEVICE void eisner_pad_heads(int64_t* heads, int n, int side, bool is_tree) {
   for (int m = thread_index(); m < side; m += thread_count())
     if (m == 0 || m > n || !is_tree) heads[m] = -1;

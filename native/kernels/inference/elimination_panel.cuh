@@ -1,4 +1,5 @@
-// Some states of a walk eliminated together, in registers: the inner step of tree_elimination.cuh and of wilson.cu.
+// Joint elimination of several states of a random walk, in registers: the inner step of tree_elimination.cuh
+// and wilson.cu.
 #pragma once
 #include "kernels/base/cuda_number.cuh"
 
@@ -7,7 +8,7 @@
 #define ROLLED _Pragma("unroll 1")
 #define BY_FOURS _Pragma("unroll 4")
 #define BOUNDS(threads, blocks) \
-  __launch_bounds__(threads, blocks)  // so many blocks a multiprocessor: registers are cut for it
+  __launch_bounds__(threads, blocks)  // number of blocks per multiprocessor, which limits the registers
 #else
 #define UNROLL
 #define ROLLED
@@ -19,8 +20,8 @@ namespace arcwise {
 
 DEVICE double reciprocal(double x) {
 #ifdef __CUDACC_RTC__
-  double
-      y;  // a guess of 20 digits in binary, and two steps of Newton: for pivots in range, which are the only ones believed
+  // A 20-bit estimate refined by two Newton steps; valid for pivots in range, and others are rejected.
+  double y;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
   y = fma(y, fma(-x, y, 1.0), y);
   return fma(y, fma(-x, y, 1.0), y);
@@ -29,7 +30,8 @@ DEVICE double reciprocal(double x) {
 #endif
 }
 
-// How each number is begun, and who works on them: pivots eliminated together, columns a lane holds, lanes a row.
+// Initialisation of each number type, and its work distribution: pivots eliminated together, columns per
+// lane, lanes per row.
 template <typename Number>
 struct Elimination;
 template <>
@@ -63,25 +65,27 @@ struct Elimination<Dual<WideNumber>> : EliminationWithDerivative<Dual> {};
 template <>
 struct Elimination<HyperDual<WideNumber>> : EliminationWithDerivative<HyperDual> {};
 
-// What the threads of a block tell each other. Any of them may raise a flag; the counters belong to one thread.
+// Flags and counters shared by the threads of a block. Any thread may raise a flag; the counters belong to
+// one thread.
 struct Watch {
   int not_a_number, no_head, unsafe, deep, zero_pivot;
   int recorded_zeros;
 };
 
-// Pivots of a task that are eliminated together: states top, top - 1, …, and the exits that they are left with,
+// The pivots of a task that are eliminated together: states top, top - 1, …, with the exits that remain,
 //     exits_k = Σ_i through[k][i] row(top - i)   (+ sure[k] to the root, of order 0).
-// Every lane finds the same `through` for itself, so that nobody waits for it.
+// Every lane computes the same `through` redundantly, which avoids synchronisation.
 template <typename Number, int PIVOTS, typename Team>
 struct Panel {
   Number through[PIVOTS][PIVOTS], sure[PIVOTS];
   Number* rows = nullptr;
-  int stride = 0, roots = 1, top = 0, count = 0;  // roots: columns of exits to the root, 2 with a single root
+  // roots: number of columns of exits to the root, 2 with a single root.
+  int stride = 0, roots = 1, top = 0, count = 0;
 
-  DEVICE int outer() const { return roots + top + 1 - count; }  // columns that stay
+  DEVICE int outer() const { return roots + top + 1 - count; }  // remaining columns
   DEVICE Number* row(int state) const { return rows + static_cast<int64_t>(state) * stride; }
 
-  // pivots: where the pivot of each state is recorded, or null.
+  // pivots: where to record the pivot of each state, or null.
   DEVICE void find(Watch& watch, Number* pivots) {
     Number outside[PIVOTS], inner[PIVOTS][PIVOTS];
     UNROLL
@@ -137,7 +141,8 @@ struct Panel {
     }
   }
 
-  // A state whose only way out, if any, is the root's infinitesimal weight: it goes there for certain. Returns the pivot, of order 1.
+  // A state whose only exit, if any, is the infinitesimal weight of the root goes there with certainty.
+  // Returns the pivot, of order 1.
   DEVICE Number without_exits(int k, Number& outside, Watch& watch, bool record) {
     watch.zero_pivot = 1;
     if (roots == 1) return Number();
@@ -167,7 +172,7 @@ struct Panel {
     return sum;
   }
 
-  // The rows of the panel's own states; after all have read what they were.
+  // Writes the rows of the panel's states, after all threads have read the old values.
   DEVICE void write_rows() {
     for (int c = Team::lane(); c < outer(); c += Team::COUNT) {
       Number left[PIVOTS];
@@ -179,8 +184,8 @@ struct Panel {
     }
   }
 
-  // row_i += Σ_k row_i[k] exits_k, for the rows of other states. Rows are dealt out from the last one, PIVOTS at a time, to the
-  // teams of a task; from_block: those before it stay as they are.
+  // row_i += Σ_k row_i[k] exits_k, for the rows of other states. Rows are distributed from the last one,
+  // PIVOTS at a time, to the teams of a task; from_block: rows before it are unchanged.
   template <int COLUMNS>
   DEVICE void update(int states, int team, int teams, int from_block) {
     const int blocks = (states + PIVOTS - 1) / PIVOTS, own_block = (states - 1 - top) / PIVOTS;

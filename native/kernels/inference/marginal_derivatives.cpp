@@ -10,7 +10,7 @@ namespace arcwise {
 
 namespace {
 
-// The weight w = exp(score) with what becomes of it along the directions: ∂w = w·d₁, ∂∂w = w·d₁·d₂.
+// The weight w = exp(score) with its derivatives along the directions: ∂w = w·d₁, ∂∂w = w·d₁·d₂.
 template <typename Base, bool TWICE>
 struct Directed;
 template <>
@@ -38,8 +38,9 @@ struct Directed<Base, true> {
   }
 };
 
-// A direction as the sums take it, and the power of two that was taken out of it, 0 if the direction is 0. A constant taken from a
-// column changes no derivative: that of the arc with the highest score, so that slopes are small where the weight is.
+// Normalises a direction; returns the power of two that was factored out, 0 if the direction is 0.
+// Subtracting a constant from a column changes no derivative; subtracting the entry of the highest-scoring
+// arc keeps slopes small where the weight is.
 double prepare(const double* scores, int n, const double* direction, std::vector<double>& to) {
   const size_t side = static_cast<size_t>(n) + 1;
   to.assign(side * side, 0);
@@ -71,13 +72,13 @@ class MarginalDerivatives {
   MarginalDerivatives(const double* scores, int n, double* out, DerivativeWorkspace& workspace)
       : scores_(scores), n_(n), side_(static_cast<size_t>(n) + 1), out_(out), workspace_(workspace) {}
 
-  // Both give log Z, -inf where there is no tree; then nothing is written.
+  // Both return log Z, or -inf without writing anything if there is no tree.
   double projective(bool single_root, EisnerSpans spans) {
     return with_eisner_sums(scores_, n_, single_root, workspace_.eisner, spans,
                             [&](const auto& chart, auto&) { outside_of(chart, single_root, spans); });
   }
 
-  // As matrix_tree does it: where doubles do for the marginals, they do for the derivatives.
+  // As in matrix_tree: where doubles suffice for the marginals, they suffice for the derivatives.
   template <bool SINGLE>
   double non_projective() {
     TreeElimination<double, SINGLE> plain(scores_, n_, workspace_.matrix_tree.plain);
@@ -104,7 +105,7 @@ class MarginalDerivatives {
   template <typename Base>
   using Number = typename Directed<Base, TWICE>::Number;
 
-  // Calls use(memory), with memory that is kept for the numbers of every day.
+  // Calls use(memory), with reusable memory for the common number types.
   template <typename Base, typename Use>
   double with_memory(Use use) {
     if constexpr (!std::is_same_v<Base, double>) {
@@ -129,7 +130,7 @@ class MarginalDerivatives {
       }
   }
 
-  // The chart says which numbers will do, and has the weights.
+  // The chart determines the number type and holds the weights.
   template <typename Semiring>
   void outside_of(const EisnerChart<Semiring>& chart, bool single_root, EisnerSpans spans) {
     using Value = typename Semiring::Value;

@@ -1,8 +1,9 @@
 // Derivatives of the marginals: the second and third derivatives of log Z, along one and two directions.
 //
-// Marginals are made of sums, products and quotients of weights. The same charts and eliminations over numbers that carry derivatives
-// (derivative_number.hpp) give the derivatives, with as many operations, times a constant, and as little cancellation: slopes are means
-// over trees, and nothing is subtracted but one mean from another. O(n³).
+// Marginals are built from sums, products and quotients of weights. Running the same charts and eliminations
+// on numbers that carry derivatives (derivative_number.hpp) gives the derivatives in a constant multiple of
+// the time and with as little cancellation: slopes are means over trees, and the only subtraction is of one
+// mean from another. O(n³).
 #pragma once
 #include <vector>
 
@@ -11,13 +12,13 @@
 
 namespace arcwise {
 
-// Changes of the scores, (n+1)×(n+1) like these; where second is null, one derivative is asked for.
+// Directions in score space, (n+1)×(n+1) like the scores; if second is null, computes first derivatives.
 struct ScoreDirections {
   const double* first = nullptr;
   const double* second = nullptr;
 };
 
-// What sums in one type of number need.
+// The workspace of sums in one number type.
 template <typename Number>
 struct DerivativeMemory {
   std::vector<Number> weights, cells, adjoints;
@@ -33,8 +34,9 @@ struct DerivativeWorkspace {
   DerivativeMemory<Tangent<Tangent<double>>> bends;
 };
 
-// ∂ marginals(scores + ε·first) / ∂ε, or ∂² marginals(scores + ε·first + δ·second) / ∂ε∂δ, at 0, into out, (n+1)×(n+1). What has
-// probability 0 has derivative 0; without a tree all are 0. False, and nothing written, if a direction is not finite where there are arcs.
+// Writes ∂ marginals(scores + ε·first) / ∂ε, or ∂² marginals(scores + ε·first + δ·second) / ∂ε∂δ, at 0, to
+// out, (n+1)×(n+1). Entries of probability 0 have derivative 0; without a tree all are 0. Returns false,
+// without writing, if a direction is not finite at an existing arc.
 bool marginal_derivatives(const double* scores, int n, TreeClass trees, ScoreDirections directions,
                           double* out, DerivativeWorkspace& workspace, EisnerSpans spans = {});
 

@@ -1,4 +1,4 @@
-// C += A·B on row-major blocks: the inner work of the state eliminations in matrix_tree.
+// C += A·B on row-major blocks: the inner loop of the state eliminations in matrix_tree.
 #pragma once
 #include <cstddef>
 
@@ -14,7 +14,7 @@ struct Block {
   Block at(size_t i, size_t j) const { return {data + i * stride + j, stride}; }
 };
 
-// Any number type, one row after the other.
+// Any number type, row by row.
 template <typename Number>
 void add_product(Block<Number> c, Block<Number> a, Block<Number> b, int rows, int inner, int columns) {
   for (int i = 0; i < rows; ++i)
@@ -25,9 +25,9 @@ void add_product(Block<Number> c, Block<Number> a, Block<Number> b, int rows, in
     }
 }
 
-// Doubles: tiles of c are kept in registers. Columns are worked on four at a time, so that up to three
-// columns to the right of c's last are changed as well: they must be there, and must not matter. a and c may
-// be neighbours in the same rows, a to the right of c.
+// Doubles: keeps tiles of c in registers. Processes columns in groups of four, so up to three columns to the
+// right of c's last are overwritten as well: they must exist, and their contents must not matter. a and c may
+// be adjacent in the same rows, a to the right of c.
 void add_product(Block<double> c, Block<double> a, Block<double> b, int rows, int inner, int columns);
 
 }  // namespace arcwise

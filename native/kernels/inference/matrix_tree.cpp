@@ -13,8 +13,8 @@ double with_weights(const double* scores, int n, EliminationLevels<Number>& leve
   return run(elimination);
 }
 
-// Doubles where they are safe, else WideNumber; where scores are too large for it, the same with reduced scores, and TallNumber where
-// they do not do. run(elimination) asks the elimination for what is wanted.
+// Uses doubles where they are safe, else WideNumber; for scores too large for it, WideNumber on reduced
+// scores, and TallNumber where that fails. run(elimination) requests results from the elimination.
 template <bool SINGLE, typename Run>
 double with_numbers(const double* scores, int n, MatrixTreeWorkspace& workspace, Run run) {
   TreeElimination<double, SINGLE> plain(scores, n, workspace.plain);

@@ -1,4 +1,4 @@
-// log Z and marginals: plain doubles first, then WideNumber for what they were not safe for.
+// log Z and marginals: plain doubles first, then WideNumber where they were unsafe.
 #include "kernels/inference/matrix_tree.cuh"
 
 using namespace arcwise;

@@ -1,7 +1,9 @@
-// The Matrix-Tree theorem without subtraction on a GPU: matrix_tree.cpp for a batch. tree_elimination.cuh has the elimination.
+// The subtraction-free Matrix-Tree theorem on a GPU: matrix_tree.cpp for a batch. The elimination is in
+// tree_elimination.cuh.
 //
-// Marginals: a block does one half of the modifiers of a sentence, whose columns of marginals need nothing of the other half. The first
-// kernel uses doubles and says of every piece of work whether they were safe; the second does the others again, on WideNumber.
+// Marginals: a block handles one half of a sentence's modifiers, whose marginal columns do not depend on the
+// other half. The first kernel uses doubles and reports for every work item whether they were safe; the
+// second redoes the others on WideNumber.
 #pragma once
 #include "kernels/inference/tree_elimination.cuh"
 
@@ -9,21 +11,22 @@ namespace arcwise {
 
 struct MatrixTreeArguments {
   const void *scores, *first,
-      *second;  // (sentences, side, side); the latter two for derivatives, in the direction of them
+      *second;  // (sentences, side, side); first and second: directions of derivatives
   const int32_t* lengths;
   void *log_partition, *marginals;  // either may be null
   int32_t* unsafe;                  // of each sentence, or of each half of one
-  char* workspace;                  // a slice for each block, or null: everything is in shared memory
+  char* workspace;                  // one slice per block, or null if everything is in shared memory
   int64_t slice;
   int32_t sentences, side, stride;
-  int32_t single_root, in_double;  // in_double: the scores, and what is written, are doubles
-  int32_t pieces;                  // of work that a block does at a time (matrix_tree_short.cuh)
+  int32_t single_root, in_double;  // in_double: whether the scores and the results are doubles
+  int32_t pieces;                  // work items processed per block at a time (matrix_tree_short.cuh)
 };
 
-// What a kernel with plain doubles says of its work. WITHOUT_EXITS: it needs orders (single-root-elimination.md), but maybe no wide numbers.
+// The result codes of a kernel with plain doubles. WITHOUT_EXITS: needs orders (single-root-elimination.md),
+// but maybe not wide numbers.
 CONSTANT int32_t SAFE = 0, UNSAFE = 1, WITHOUT_EXITS = 2;
 
-// A sum whose rounding errors are added up as well (Neumaier 1974).
+// A sum with compensation of rounding errors (Neumaier 1974).
 struct CarefulSum {
   double total = 0, lost = 0;
 
@@ -35,7 +38,7 @@ struct CarefulSum {
   }
 };
 
-// A product of numbers in the place of a sum.
+// A product accumulated in a wide number, in place of a sum of logarithms.
 struct WideProduct {
   WideNumber value{1, 0};
   friend DEVICE WideProduct operator+(const WideProduct& a, const WideProduct& b) {
@@ -43,7 +46,8 @@ struct WideProduct {
   }
 };
 
-// One sentence, or one half of it: `half` 0 or 1; -1 for log Z alone, where all states but one are eliminated.
+// One sentence or one half of it: `half` is 0 or 1, or -1 for log Z only, where all states but one are
+// eliminated.
 template <typename Number, bool SHARED>
 struct MatrixTree {
   static constexpr bool PLAIN = sizeof(Number) == sizeof(double);
@@ -57,7 +61,7 @@ struct MatrixTree {
   Watch* watch = nullptr;
   double *shifts = nullptr, root_shift = 0;
   Number* sums = nullptr;
-  int first_word = 1;  // that of state 0
+  int first_word = 1;  // the word of state 0
 
   DEVICE MatrixTree(const MatrixTreeArguments& arguments, int sentence, int half)
       : arguments(arguments),
@@ -106,7 +110,8 @@ struct MatrixTree {
       static_cast<float*>(to)[at] = static_cast<float>(value);
   }
 
-  // exp(score - shift), with derivatives where the number has them. Whatever the size of both, their difference loses no digit.
+  // exp(score - shift), with derivatives where the number has them. Their difference loses no digits,
+  // whatever their sizes.
   DEVICE Number weight(double score, int head, int modifier) const {
     if (score == minus_infinity()) return Number();
     const double shift = shifts[state(modifier)], more = head == 0 ? root_shift : 0;
@@ -122,7 +127,7 @@ struct MatrixTree {
       return x;
     }
   }
-  // What rounding took from a + b = sum (Knuth), nothing where the sum is too low for it to matter.
+  // The rounding error of a + b = sum (Knuth); 0 where the sum is too low for it to matter.
   static DEVICE double lost_in(double a, double b, double sum) {
     if (sum < LOWEST_SCORE) return 0;
     const double b_part = sum - a;
@@ -145,7 +150,8 @@ struct MatrixTree {
 
   DEVICE Number* system(int state) const { return levels.at(state, 0); }
 
-  // The system of all words: row by row the weights of the heads of a word. False if that shows that there is no tree, or nan.
+  // Fills in the system of all words: row by row the weights of the heads of a word. Returns false if that
+  // reveals nan or that there is no tree.
   DEVICE bool fill() {
     if (thread_index() == 0) watch->recorded_zeros = 0;
     for (int i = thread_index(); i < (n + 1) * n; i += thread_count()) {
@@ -164,7 +170,7 @@ struct MatrixTree {
       const double score = Elimination<Number>::carried(entry);
       entry = weight(score, head, modifier);
       if (single && from == 0) system(state(modifier))[1] = Number();
-      // What underflows matters only where some state has no exits left.
+      // Underflow matters only where a state has no exits left.
       constexpr double LOWEST = 700;
       const double below = shifts[state(modifier)] + (head == 0 ? root_shift : 0) - score;
       if (PLAIN && score != minus_infinity() && n * below >= LOWEST) watch->deep = 1;
@@ -173,8 +179,8 @@ struct MatrixTree {
     return true;
   }
 
-  // Column shifts, so that the largest weight of each row of the system is 1 (single root: of the exits to words; the root's weights,
-  // infinitesimal anyway, have a common shift of their own).
+  // Finds column shifts that make the largest weight of each row of the system 1 (single root: of the exits
+  // to words; the root's weights, infinitesimal anyway, share a separate shift).
   DEVICE void find_shifts() {
     constexpr double LARGEST_SHIFT = 1e4;
     for (int row = Team::group(); row < n + Team::groups(); row += Team::groups()) {
@@ -203,8 +209,8 @@ struct MatrixTree {
     if (!(fabs(root_shift) < LARGEST_SHIFT)) watch->unsafe = 1;
   }
 
-  // The last state has the root as its only exit. With a single root exactly one pivot of the whole elimination is of order 1: two of
-  // them mean two words that the root alone can govern. By one thread.
+  // The last state has the root as its only exit. With a single root exactly one pivot of the whole
+  // elimination is of order 1: two of them mean two words that only the root can govern. Run by one thread.
   DEVICE void record_last() {
     const int last = levels.levels() - 1;
     const Number* row = levels.at(0, last < 0 ? 0 : levels.column(last));
@@ -214,7 +220,7 @@ struct MatrixTree {
     if (single && watch->recorded_zeros > 1) levels.pivots[0] = Number();
   }
 
-  // log Z = sum of shifts + sum of log pivots of one full elimination. Every warp finds it.
+  // log Z = sum of shifts + sum of log pivots of one full elimination. Computed by every warp.
   DEVICE double log_partition() {
     CarefulSum total;
     for (int i = Team::lane(); i < n; i += Team::COUNT) total = total + CarefulSum{shifts[i], 0};
@@ -244,8 +250,8 @@ struct MatrixTree {
     }
   }
 
-  // The marginals of the half's words. With a single root escapes of order 0 come after those of order 1, and count alone where a
-  // column has any.
+  // The marginals of the half's words. With a single root, escapes of order 0 follow those of order 1, and
+  // only they count where a column has any.
   DEVICE void marginals(int order) {
     levels.go_up(order);
     const bool with_root = order == roots - 1;
@@ -281,7 +287,8 @@ struct MatrixTree {
     sync_block();
   }
 
-  // 0, or nan for arcs of the sentence, in the half's columns; the first half has column 0, the second the padding.
+  // Writes 0, or nan for arcs of the sentence, to the half's columns; the first half also has column 0, the
+  // second the padding.
   DEVICE void clear(double value) const {
     const int middle = (n + 1) / 2 + 1, side = arguments.side;
     const int begin = half == 0 ? 0 : middle, width = (half == 0 ? middle : side) - begin;
@@ -325,7 +332,7 @@ struct MatrixTree {
   }
 };
 
-// Every piece of work: a sentence, or half of one.
+// Runs every work item: a sentence, or half of one.
 template <typename Number, bool SHARED>
 DEVICE void matrix_tree(const MatrixTreeArguments& arguments) {
   const int halves = arguments.marginals ? 2 : 1;
@@ -335,7 +342,8 @@ DEVICE void matrix_tree(const MatrixTreeArguments& arguments) {
   }
 }
 
-// Those that doubles were not safe for, mostly none: the threads of a block look at its pieces at the same time.
+// Redoes the items for which doubles were unsafe, usually none: the threads of a block check its items in
+// parallel.
 DEVICE void matrix_tree_again(const MatrixTreeArguments& arguments) {
   const int halves = arguments.marginals ? 2 : 1, all = arguments.sentences * halves;
   int* found = reinterpret_cast<int*>(shared_memory());

@@ -1,4 +1,5 @@
-// log Z and marginals of sentences of at most 128 words, by plain doubles: SHORT of src/arcwise/torch/cuda/matrix_tree.py.
+// log Z and marginals of sentences of at most 128 words in plain doubles: SHORT of
+// src/arcwise/torch/cuda/matrix_tree.py.
 #include "kernels/inference/matrix_tree_short.cuh"
 
 using namespace arcwise;

@@ -1,4 +1,4 @@
-// log Z and marginals of sentences that are too long for shared memory, by plain doubles.
+// log Z and marginals of sentences too long for shared memory, in plain doubles.
 #include "kernels/inference/matrix_tree.cuh"
 
 using namespace arcwise;

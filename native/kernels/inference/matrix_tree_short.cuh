@@ -1,5 +1,6 @@
-// log Z and marginals of sentences of at most 128 words, by plain doubles held in registers (short_elimination.cuh). A state whose only way
-// out may be the root is none of its business: it says so in `unsafe`, and matrix_tree_again sees to it.
+// log Z and marginals of sentences of at most 128 words, in plain doubles held in registers
+// (short_elimination.cuh). It does not handle states whose only exit may be the root: it flags them in
+// `unsafe`, and matrix_tree_again redoes them.
 #pragma once
 #include "kernels/base/cuda_exp.cuh"
 #include "kernels/inference/matrix_tree.cuh"
@@ -25,7 +26,7 @@ struct ShortSentence : ShortElimination<WORDS, ROWS, LANES> {
     single = arguments.single_root;
   }
 
-  // The word of a place of level 0, or 0.
+  // The word at a place of level 0, or 0.
   DEVICE int word(int place) const {
     const bool is_kept = place < K;
     if (is_kept ? place >= kept : place - K >= n - kept) return 0;
@@ -33,13 +34,13 @@ struct ShortSentence : ShortElimination<WORDS, ROWS, LANES> {
     return word > n ? word - n : word;
   }
 
-  // The scores of the heads of each row's word.
+  // Loads the scores of the heads of each row's word.
   template <typename Score>
   DEVICE void read_scores() {
     const int side = arguments.side;
     const Score* scores =
         static_cast<const Score*>(arguments.scores) + static_cast<int64_t>(sentence) * side * side;
-    // What is no arc reads that of the root to itself, so that no thread waits for another.
+    // Positions that are not arcs read the root's score for itself, so that threads do not diverge.
     int modifiers[R];
     UNROLL
     for (int i = 0; i < R; ++i) {
@@ -59,8 +60,8 @@ struct ShortSentence : ShortElimination<WORDS, ROWS, LANES> {
     }
   }
 
-  // The largest weight of a row is 1 (single root: of the exits to words; the root's weights have a common shift of their own). Returns 2
-  // if some score is no number, 1 if some word has no head.
+  // Makes the largest weight of a row 1 (single root: of the exits to words; the root's weights share a
+  // separate shift). Returns 2 if some score is not a number, 1 if some word has no head.
   DEVICE int find_shifts() {
     constexpr double LARGEST_SHIFT = 1e4;
     double bad = 0, root_highest = minus_infinity();
@@ -103,7 +104,7 @@ struct ShortSentence : ShortElimination<WORDS, ROWS, LANES> {
     }
   }
 
-  // log Z = sum of shifts + sum of log pivots, by one warp of the half.
+  // log Z = sum of shifts + sum of log pivots, computed by one warp of the half.
   DEVICE double log_partition() {
     constexpr double MOST_MAGNIFIED = 300;
     CarefulSum total;
@@ -120,13 +121,13 @@ struct ShortSentence : ShortElimination<WORDS, ROWS, LANES> {
     return total.total + (total.lost + logs);
   }
 
-  // esc_m of a word, m a kept place; all of them are known when the way up is done.
+  // esc_m of a word, for a kept place m; all are known after the upward pass.
   DEVICE double* escape(int head, int m) const {
     const int state = head < first_word ? head + n - first_word : head - first_word;
     return memory + (state < kept ? INNER + state * STRIDE : KEPT + (state - kept) * STRIDE) + m;
   }
 
-  // mu(h->m) ∝ w(h->m) esc_m(h) for the half's words m; bad: as of fill.
+  // mu(h->m) ∝ w(h->m) esc_m(h) for the half's words m; bad: as in fill.
   template <typename Score>
   DEVICE void write_marginals(int bad) {
     constexpr int ACROSS = THREADS < K ? THREADS : K, PARTS = THREADS / ACROSS;
@@ -164,12 +165,13 @@ struct ShortSentence : ShortElimination<WORDS, ROWS, LANES> {
       if (part == 0) to[modifier] = static_cast<Score>(bad ? wrong : of_root * scale);
       for (int head = n + 1 + part; head < side; head += PARTS) to[head * side + modifier] = 0;
     }
-    // Columns of no word: the first half has that of the root, the second the padding.
+    // Columns of no word: the first half writes that of the root, the second the padding.
     const int begin = half == 0 ? 0 : n + 1, width = half == 0 ? 1 : side - begin;
     for (int i = thread; i < side * width; i += THREADS) to[i / width * side + begin + i % width] = 0;
   }
 
-  // A half of a sentence, or for log Z alone the first half of it. is_one: false for a place of the block that has no work.
+  // Runs one half of a sentence or, for log Z only, its first half. is_one: false for a slot of the block
+  // without work.
   DEVICE void run(int piece, bool is_one) {
     const bool with_marginals = arguments.marginals != nullptr;
     sentence = !is_one ? 0 : with_marginals ? piece / 2 : piece;
@@ -214,7 +216,8 @@ struct ShortSentence : ShortElimination<WORDS, ROWS, LANES> {
     }
   }
 
-  // Each block does arguments.pieces of them, once: with a loop over blocks the compiler keeps hundreds of addresses for the next round.
+  // Each block processes arguments.pieces items, without a loop over blocks: with one, the compiler keeps
+  // hundreds of addresses live for the next iteration.
   DEVICE void run() {
     const int all = arguments.sentences * (arguments.marginals ? 2 : 1), own = thread_index() / THREADS;
     if (own >= arguments.pieces) return;

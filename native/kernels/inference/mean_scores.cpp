@@ -12,7 +12,7 @@ void check_like(const ArcScores<double>& one, const ArcScores<double>& other) {
   if (!same) throw std::invalid_argument("scores of other arcs");
 }
 
-// total[i] += values[i], and the log weights of arcs to `weights`.
+// total[i] += values[i]; adds the log weights of arcs to `weights`.
 void add(const ArcScores<double>& own, ArcScores<double>& total, std::vector<double>& weights) {
   for_each_arc(own, [&](int h, int m, int, const double* values, int count) {
     weights[h * (own.n + 1) + m] += log_sum(values, count, 1.0, own.arc(h, m).tied);

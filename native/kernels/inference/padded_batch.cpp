@@ -16,7 +16,7 @@ namespace {
 
 constexpr double NOT_A_NUMBER = std::numeric_limits<double>::quiet_NaN();
 
-// What one worker needs.
+// The workspaces of one worker.
 struct Worker {
   TreeInference inference;
   DerivativeWorkspace derivatives;
@@ -41,7 +41,7 @@ struct PaddedSentence {
     return of_all + number * batch.square();
   }
 
-  // A matrix of the sentence as (n+1)² doubles.
+  // A matrix of the sentence as (n+1)² contiguous doubles.
   const double* compact(const Real* of_all, std::vector<double>& memory) const {
     const Real* from = matrix(of_all);
     if constexpr (std::is_same_v<Real, double>)
@@ -52,7 +52,7 @@ struct PaddedSentence {
     return memory.data();
   }
 
-  // Where a kernel writes a matrix, and what brings it from there to its place.
+  // The buffer that a kernel writes a matrix to, and the copy from there to its place.
   double* results(Real* of_all, std::vector<double>& memory) const {
     if constexpr (std::is_same_v<Real, double>)
       if (n == batch.words) return matrix(of_all);
@@ -70,7 +70,7 @@ struct PaddedSentence {
     std::fill(to + side() * batch.side(), to + batch.square(), Real{0});
   }
 
-  // The same number for every arc, 0 elsewhere.
+  // Writes the same number for every arc, 0 elsewhere.
   void fill(Real* of_all, double number_of_arcs) const {
     Real* to = matrix(of_all);
     std::fill_n(to, batch.square(), Real{0});
@@ -80,7 +80,7 @@ struct PaddedSentence {
   }
 };
 
-// No score of an arc is nan or too large.
+// Whether no arc score is nan or too large.
 bool is_readable(const double* scores, int n) {
   const size_t side = static_cast<size_t>(n) + 1;
   for (size_t h = 0; h < side; ++h) {
@@ -98,11 +98,12 @@ void place_heads(const int32_t* from, int n, size_t side, int64_t* to) {
   std::fill(to + n + 1, to + side, -1);
 }
 
-// Workspaces of sentences up to this length are kept by the thread that calls: to allocate them takes as long as a short sentence.
+// The calling thread keeps workspaces of sentences up to this length: allocating them takes as long as a
+// short sentence.
 constexpr int KEPT_LENGTH = 128;
 
-// Calls one of these for every sentence: empty(b) without words, unreadable(sentence), work(sentence, scores, worker). effort: how much
-// more than one chart a sentence takes.
+// Calls one of these for every sentence: empty(b) without words, unreadable(sentence), work(sentence, scores,
+// worker). effort: cost per sentence relative to one chart.
 template <typename Real, typename Empty, typename Unreadable, typename Work>
 void for_each_sentence(const PaddedBatch<Real>& batch, double effort, Empty empty, Unreadable unreadable,
                        Work work) {
@@ -208,7 +209,7 @@ void padded_decode(const PaddedBatch<Real>& batch, int64_t* heads, Real* values)
 template <typename Real>
 void padded_k_best(const PaddedBatch<Real>& batch, int k, int64_t* heads, Real* values) {
   const size_t side = batch.side();
-  // The places from `rank` on.
+  // Fills the rows from `rank` on.
   const auto fill_rest = [&](size_t b, int rank, double value) {
     std::fill(heads + (b * k + rank) * side, heads + (b + 1) * k * side, -1);
     std::fill(values + b * k + rank, values + (b + 1) * k, static_cast<Real>(value));

@@ -16,7 +16,7 @@ std::vector<int64_t> starts_of(size_t sentences, Size size) {
   return starts;
 }
 
-// One thread's memory.
+// The workspace of one thread.
 struct Decoding {
   ArcScores<double> memory;
   TreeDecoder<double> decoder;
@@ -35,7 +35,7 @@ void label_scores(const double* values, int count, int clusters, double temperat
   for (int s = 0; s < count; s += clusters) out.push_back(label_score(values + s, clusters, temperature));
 }
 
-// Each score becomes exp(scale · (score - the highest)); their sum is returned.
+// Replaces each score by exp(scale · (score - the highest)); returns their sum.
 double shares(std::vector<double>& scores, double scale) {
   const double top = *std::max_element(scores.begin(), scores.end());
   const int count = static_cast<int>(scores.size());
@@ -50,7 +50,7 @@ double shares(std::vector<double>& scores, double scale) {
   return sum_of(total);
 }
 
-// The scores of a sentence given as labels × (n+1)² numbers.
+// Reads the scores of a sentence from labels × (n+1)² numbers.
 void read_dense(const double* from, int n, int layers, const ArcStates& states, std::vector<double>& row,
                 ArcScores<double>& out) {
   const size_t square = static_cast<size_t>(n + 1) * (n + 1);
@@ -58,7 +58,7 @@ void read_dense(const double* from, int n, int layers, const ArcStates& states, 
   out.values.reserve(square * layers);
   row.resize(static_cast<size_t>(n + 1) * layers);
   for (int h = 0; h <= n; ++h) {
-    // The scores of all arcs from h, label by label as they are, word by word as they are needed.
+    // The scores of all arcs from h: stored by label, needed by word.
     for (int l = 0; l < layers; ++l)
       for (int m = 0; m <= n; ++m) row[m * layers + l] = from[l * square + h * (n + 1) + m];
     for (int m = 1; m <= n; ++m) {
@@ -176,8 +176,8 @@ std::vector<double> ScoreBatch::highest(double temperature, int threads) const {
   return result;
 }
 
-// place(sentence, at, values, count, tied, number): for every arc, at its place `at` in the (n+1)² of its sentence; number(state) is where
-// the number of the state's label goes.
+// Calls place(sentence, at, values, count, tied, number) for every arc, with its index `at` in the (n+1)² of
+// its sentence; number(state) is the destination of the number of the state's label.
 template <typename Place>
 std::vector<double> ScoreBatch::dense_numbers(double empty, Place place) const {
   const int layers = std::max(states().labels, 1);
@@ -190,7 +190,7 @@ std::vector<double> ScoreBatch::dense_numbers(double empty, Place place) const {
     const int n = own.n;
     for (int h = 0; h <= n; ++h) {
       check_work_limit(h);
-      // The numbers of all arcs from h word by word, then label by label.
+      // The numbers of all arcs from h, transposed from word-major to label-major.
       row.assign(static_cast<size_t>(n + 1) * layers, empty);
       for (int m = 1; m <= n; ++m) {
         const auto& arc = own.arc(h, m);
@@ -249,7 +249,7 @@ std::vector<double> ScoreBatch::label_marginals(const double* marginals,
         label_scores(values, own, Z, temperatures.heads, scores);
         const double top = *std::max_element(scores.begin(), scores.end());
         double total = shares(scores, scale), other = 0;
-        if (tied > 0) {  // labels that have one score
+        if (tied > 0) {  // labels with equal scores
           other = std::exp(scale * (label_score(values + own, Z, temperatures.heads) - top));
           total += tied / Z * other;
         }

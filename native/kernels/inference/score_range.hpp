@@ -1,11 +1,12 @@
-// Scores of any finite size: what can be left out, what a number type can hold, and sums that keep their last digits.
+// Scores of any finite size: which arcs can be dropped, which number type suffices, and compensated sums.
 //
-// Machine-learning code forbids arcs with -1e9, -1e30 or the lowest double. Every word has one head, so a constant taken from a column
-// is taken from every tree. Take its highest score from each column: all scores are then at most 0, and a tree that has an arc below
-// -DEPTH lies below -DEPTH itself. Leave such arcs out, and let log Z' be what the other trees sum to. If
+// Machine-learning code forbids arcs with -1e9, -1e30 or the lowest double. Every word has one head, so
+// subtracting a constant from a column subtracts it from every tree. Subtract the highest score of each
+// column: all scores are then at most 0, and a tree with an arc below -DEPTH scores below -DEPTH itself. Drop
+// such arcs, and let log Z' be the log sum over the remaining trees. If
 //     log Z' >= -DEPTH + UNDERFLOW + log(number of trees),
-// all trees left out have, together, less than exp(-UNDERFLOW) of the probability: nothing that a double could hold. Otherwise trees
-// that matter need such arcs, and TallNumber takes them as they are.
+// all dropped trees together have less than exp(-UNDERFLOW) of the probability, which is 0 as a double.
+// Otherwise trees that matter need such arcs, and TallNumber represents them exactly.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -16,17 +17,18 @@
 
 namespace arcwise {
 
-// Scores above this are not taken: the sum of a sentence would be more than a double holds.
+// Larger scores are rejected: the sum of a sentence would overflow a double.
 constexpr double LARGEST_SCORE = 1e300;
 
 constexpr double SCORE_UNDERFLOW = 800;  // exp(-800) is 0 as a double
 
-// Whether a sum over trees, all of them without arcs below -depth, stands for the sum over all trees. There are at most (n+1)^n.
+// Whether a sum over trees without arcs below -depth equals the sum over all trees, to double precision.
+// There are at most (n+1)^n.
 inline bool is_deep_enough(double log_partition, int n, double depth) {
   return log_partition >= SCORE_UNDERFLOW + n * std::log(n + 1.0) - depth;
 }
 
-// A sum whose rounding errors are added up as well (Neumaier 1974).
+// A sum with compensation of rounding errors (Neumaier 1974).
 struct CarefulSum {
   double total = 0, lost = 0;
 
@@ -35,11 +37,11 @@ struct CarefulSum {
     lost += std::fabs(total) >= std::fabs(x) ? (total - sum) + x : (x - sum) + total;
     total = sum;
   }
-  // x + the sum; where that is more than a double holds, -inf.
+  // x + the sum, or -inf if that overflows a double.
   double plus(double x) const { return std::isfinite(total) ? x + lost + total : MINUS_INFINITY; }
 };
 
-// The largest score in size, of those that are read and not -inf.
+// The largest absolute score, over those that are read and not -inf.
 inline double largest_size(const double* scores, int n) {
   double largest = 0;
   for (int h = 0; h <= n; ++h)
@@ -50,12 +52,13 @@ inline double largest_size(const double* scores, int n) {
   return largest;
 }
 
-// Scores with the highest of each column taken from it, and -inf where that leaves less than -depth; the sum of what was taken.
+// Scores minus the highest of each column, and -inf where the result is below -depth; and the sum of these
+// shifts.
 struct ReducedScores {
   std::vector<double> scores;
   CarefulSum taken;
 
-  // False if some word can have no head.
+  // Returns false if some word can have no head.
   bool reduce(const double* from, int n, double depth) {
     const size_t side = static_cast<size_t>(n) + 1;
     scores.assign(side * side, MINUS_INFINITY);

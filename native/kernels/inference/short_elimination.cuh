@@ -1,11 +1,13 @@
-// The elimination of tree_elimination.cuh (docs/explanation/single-root-elimination.md) for at most 128 words, by plain doubles held in
-// registers, with everything known when it is compiled.
+// The elimination of tree_elimination.cuh (docs/explanation/single-root-elimination.md) for at most 128
+// words, in plain doubles held in registers, with all sizes known at compile time.
 //
-// Half of a sentence has WORDS rows, some of them empty. Level l has 2^l tasks of SIZE = WORDS >> l rows each; of the places of a task the
-// first half is kept and the second one eliminated, the last place first. Task t keeps places t·SIZE/2.. of what level 0 kept, and
-// eliminates those of its sibling t ^ 1. A row is held by Q neighbouring lanes, column c by lane c % Q; each of them has R rows.
+// Half of a sentence has WORDS rows, some of them empty. Level l has 2^l tasks of SIZE = WORDS >> l rows
+// each; of the places of a task the first half is kept and the second half eliminated, last place first. Task
+// t keeps places t·SIZE/2.. of what level 0 kept, and eliminates those of its sibling t ^ 1. A row is held by
+// Q neighbouring lanes, column c by lane c % Q; each of them has R rows.
 //
-// Rows of eliminated states stay as they were, undivided, until the level is done: what others add to them is linear in the row.
+// Rows of eliminated states remain undivided until the level is done, because other rows' updates are linear
+// in them.
 #pragma once
 #include "kernels/inference/elimination_panel.cuh"
 
@@ -15,17 +17,18 @@ struct alignas(16) Pair {
   double first, second;
 };
 
-// ROWS a thread and LANES a row on a GPU; in tests without one whatever its threads can do.
+// ROWS per thread and LANES per row on a GPU; whatever the threads can do in tests without one.
 template <int WORDS, int ROWS, int LANES>
 struct ShortElimination {
-  static constexpr int N = WORDS, K = N / 2, STRIDE = K + 2, LAST = 4;  // LAST: states that the levels leave
+  // LAST: number of states left by the levels.
+  static constexpr int N = WORDS, K = N / 2, STRIDE = K + 2, LAST = 4;
   static constexpr int Q = LANES < WARP_LANES ? LANES : WARP_LANES;
   static constexpr int R = ROWS > N* Q / MOST_THREADS ? ROWS : N * Q / MOST_THREADS;
-  static constexpr int C = N / Q, THREADS = N / R * Q;  // columns a lane, threads a half
+  static constexpr int C = N / Q, THREADS = N / R * Q;  // columns per lane, threads per half
   using Row = Lanes<Q>;
   using Team = Lanes<(THREADS < 32 ? THREADS : 32)>;
 
-  // Level l: columns a lane, tasks of a thread, and how a pivot's row lies in shared memory.
+  // Level l: columns per lane, tasks of a thread, and the layout of a pivot's row in shared memory.
   static constexpr int size(int level) { return N >> level; }
   static constexpr int pitch(int level) { return size(level) / Q > 1 ? size(level) / Q + 2 : 1; }
   static constexpr int pivot_row(int level) { return Q * pitch(level) + 2; }
@@ -34,7 +37,7 @@ struct ShortElimination {
     const int below = size(level) > 2 * LAST ? pivot_rows(level + 1) : 0;
     return here > below ? here : below;
   }
-  // Where the rows of states eliminated at a level begin.
+  // Start of the rows of states eliminated at a level.
   static constexpr int shares(int level) {
     return level == 0 ? SHARES : shares(level - 1) + K * (size(level) + 2);
   }
@@ -48,9 +51,9 @@ struct ShortElimination {
 
   double* const memory;                                   // of this half, in shared memory
   const int thread, q;                                    // of the half, of the row
-  bool single = false, unsafe = false, no_exits = false;  // what a thread has seen
+  bool single = false, unsafe = false, no_exits = false;  // observations of a thread
   int n = 0, kept = 0;                                    // words of the sentence, and of the half
-  int most_kept = 0, most_eliminated = 0;                 // of the halves of a warp
+  int most_kept = 0, most_eliminated = 0;                 // maxima over the halves of a warp
   double rows[R][C], root[R];                             // weights of the first level, before it begins
 
   DEVICE ShortElimination()
@@ -67,7 +70,7 @@ struct ShortElimination {
   static DEVICE Pair& pair(double* at) { return *reinterpret_cast<Pair*>(at); }
   DEVICE int first_row() const { return thread / Q * R; }
 
-  // The largest of all threads of the half.
+  // The maximum over all threads of the half.
   DEVICE double largest(double x) const {
     x = Team::largest(x);
     if constexpr (THREADS > Team::COUNT) {
@@ -80,7 +83,7 @@ struct ShortElimination {
     return x;
   }
 
-  // Pivot `place` of each task: its row as it is, for all threads of the task to read.
+  // Publishes the row of pivot `place` of each task for all threads of the task.
   template <int LEVEL, int REGISTER>
   DEVICE void publish(int place, double* to) const {
     constexpr int SIZE = size(LEVEL), TASKS = R > SIZE ? R / SIZE : 1, RT = R / TASKS;
@@ -104,8 +107,9 @@ struct ShortElimination {
     }
   }
 
-  // One pivot of each task: s = Σ exits to the places before it, rows_i += rows_i[pivot] / s · row of the pivot.
-  // REGISTER: the pivot's column is that of lane `lane`; what later lanes hold there is gone.
+  // Eliminates one pivot of each task: s = Σ exits to the places before it, rows_i += rows_i[pivot] / s · row
+  // of the pivot. REGISTER: the pivot's column belongs to lane `lane`; the values of later lanes there are
+  // already eliminated.
   template <int LEVEL, int REGISTER>
   DEVICE void eliminate_one(int lane, double* from) {
     constexpr int SIZE = size(LEVEL), TASKS = R > SIZE ? R / SIZE : 1, RT = R / TASKS, SUMS = 4;
@@ -146,7 +150,7 @@ struct ShortElimination {
     }
   }
 
-  // The pivots whose columns are those of REGISTER, then the ones before them.
+  // Eliminates the pivots whose columns are in REGISTER, then the ones before them.
   template <int LEVEL, int REGISTER>
   DEVICE void eliminate(int pivots, int& turn) {
     constexpr int HALF = size(LEVEL) / 2;
@@ -162,7 +166,8 @@ struct ShortElimination {
     if constexpr (REGISTER * Q > HALF) eliminate<LEVEL, REGISTER - 1>(pivots, turn);
   }
 
-  // The systems of a level: what the tasks above kept, once for each half, with the half to keep in front.
+  // Builds the systems of a level: what the tasks above kept, once for each half, with the half to keep in
+  // front.
   template <int LEVEL>
   DEVICE void load() {
     constexpr int SIZE = size(LEVEL);
@@ -181,7 +186,8 @@ struct ShortElimination {
     return x > SMALLEST && x < 1 / SMALLEST;
   }
 
-  // Kept rows for the level below; those of eliminated states, divided at last, for the way up.
+  // Writes the kept rows for the level below and the rows of eliminated states, now divided, for the upward
+  // pass.
   template <int LEVEL>
   DEVICE void store() {
     constexpr int SIZE = size(LEVEL), HALF = SIZE / 2;
@@ -190,7 +196,7 @@ struct ShortElimination {
       const int row = first_row() + i, task = row / SIZE, place = row % SIZE, rest = place % HALF;
       double scale = 1;
       if (place >= HALF) {
-        // A task that keeps no word is none.
+        // Skip tasks that keep no word.
         const bool is_pivot =
             LEVEL == 0 ? rest < n - kept : (task ^ 1) * HALF + rest < kept && task * HALF < kept;
         scale = is_pivot ? memory[INVERSES + row] : 0;
@@ -206,8 +212,8 @@ struct ShortElimination {
     }
   }
 
-  // Of the LAST states of each task that are left, all but one are eliminated, each time another one, by a thread: with all rows leading
-  // to that one or to the root, esc = exits to the root / s.
+  // Of the last LAST states of each task, eliminates all but one, a different one per thread: with all rows
+  // leading to that state or to the root, esc = exits to the root / s.
   DEVICE void finish() {
     for (int item = thread; item < K; item += THREADS) {
       const int first = item / LAST * LAST, one = item % LAST;
@@ -297,7 +303,8 @@ struct ShortElimination {
     if (with_marginals) go_up<LEVEL>();
   }
 
-  // Down all levels and, for marginals, up again: esc_m is then in INNER for kept places, in KEPT for the others; 1 / pivots in PIVOTS.
+  // Runs all levels down and, for marginals, up again: esc_m is then in INNER for kept places, in KEPT for
+  // the others; 1 / pivots in PIVOTS.
   DEVICE void solve(bool with_marginals) {
     most_kept = static_cast<int>(Lanes<32>::largest(kept));
     most_eliminated = static_cast<int>(Lanes<32>::largest(n - kept));

@@ -11,7 +11,7 @@ namespace arcwise {
 
 namespace {
 
-// The largest of count numbers, a multiple of LANES.
+// The largest of `count` numbers (a multiple of LANES).
 double largest(const double* values, size_t count) {
   Lanes most = load(values);
   for (size_t i = LANES; i < count; i += LANES) most = larger(most, load(values + i));
@@ -23,7 +23,7 @@ void raise_to(double* __restrict to, const double* __restrict from, double shift
   for (size_t h = 0; h < count; h += LANES) store(to + h, larger(load(from + h) - shift, load(to + h)));
 }
 
-// What child holds, cycle now holds, and no arc comes from there.
+// Transfers the contents of child to cycle and removes arcs that start there.
 void take_over(int64_t* __restrict outermost, double* __restrict in, int64_t child, int64_t cycle,
                size_t count) {
   for (size_t h = 0; h < count; ++h) {
@@ -39,7 +39,7 @@ double tree_score(const double* scores, int n, const int32_t* heads) {
   return total;
 }
 
-// Whether every word reaches the root. O(n): each word is walked from once.
+// Whether every word reaches the root. O(n): the walk visits each word once.
 bool is_tree(const int32_t* heads, int n, std::vector<int32_t>& walk) {
   walk.assign(static_cast<size_t>(n) + 1, 0);
   for (int start = 1; start <= n; ++start) {
@@ -59,7 +59,7 @@ void SpanningTreeWorkspace::load(const double* scores, int n, bool single_root) 
   stride_ = static_cast<size_t>(n + LANES) / LANES * LANES;
   const size_t vertices = 2 * static_cast<size_t>(n) + 1;
   if (rows_.size() < vertices * stride_) rows_.resize(vertices * stride_);
-  constexpr int TILE = 8;  // transposed tile by tile, so that both sides stay in cache
+  constexpr int TILE = 8;  // transpose in tiles, so that both sides stay in the cache
   for (int h0 = 0; h0 < width; h0 += TILE)
     for (int m = 1; m < width; ++m) {
       const int end = std::min(h0 + TILE, width);
@@ -103,7 +103,7 @@ bool SpanningTreeWorkspace::contract(bool words_have_arcs) {
   return true;
 }
 
-// From start to its chosen head, to that one's head, and so on, until the path meets what is done.
+// Follows chosen heads from start until the path meets a finished vertex or itself.
 bool SpanningTreeWorkspace::grow_path(int start) {
   for (int v = start;;) {
     path_.push_back(v);
@@ -124,7 +124,7 @@ bool SpanningTreeWorkspace::grow_path(int start) {
   return true;
 }
 
-// The best arc into v; with a single root the arc from 0 only if there is no other.
+// Chooses the best arc into v; with a single root the arc from 0 only if there is no other.
 void SpanningTreeWorkspace::choose_arc(int v) {
   double* in = row(v);
   const double from_root = in[0];
@@ -138,7 +138,7 @@ void SpanningTreeWorkspace::choose_arc(int v) {
   }
 }
 
-// The vertices path_[start..] become one, which is taken off the path.
+// Contracts the vertices path_[start..] into one and removes them from the path.
 int SpanningTreeWorkspace::contract_cycle(size_t start) {
   const int cycle = vertices_++;
   for (size_t i = start; i < path_.size(); ++i) {
@@ -151,7 +151,7 @@ int SpanningTreeWorkspace::contract_cycle(size_t start) {
   return cycle;
 }
 
-// row(cycle)[h] = max over members c of row(c)[h] - best(c): what entering the cycle at c gains over staying
+// row(cycle)[h] = max over members c of row(c)[h] - best(c): the gain of entering the cycle at c over staying
 // in it.
 void SpanningTreeWorkspace::merge_rows(int cycle) {
   double* merged = row(cycle);
@@ -163,7 +163,7 @@ void SpanningTreeWorkspace::merge_rows(int cycle) {
     take_over(outermost_.data(), merged, children_[i], cycle, stride_);
 }
 
-// Outermost cycles first: the arc chosen for a cycle replaces that of the member where it enters.
+// Expands outermost cycles first: the arc chosen for a cycle replaces that of the member where it enters.
 void SpanningTreeWorkspace::expand(int32_t* heads) {
   is_entry_.assign(vertices_, 0);
   entry_.resize(vertices_);
@@ -183,7 +183,7 @@ void SpanningTreeWorkspace::expand(int32_t* heads) {
 }
 
 // Every arc of the best tree is the chosen arc of exactly one vertex v through which no cycle is entered. The
-// second best tree gives one such v its next best arc from outside the subtree below v.
+// second best tree replaces the arc of one such v by its next best arc from outside the subtree below v.
 SpanningTreeWorkspace::Swap SpanningTreeWorkspace::cheapest_swap(const int32_t* heads) {
   number_subtrees(heads);
   Swap cheapest;
@@ -206,7 +206,7 @@ double SpanningTreeWorkspace::best_replacement(int v, int word) {
   return best;
 }
 
-// The best arc from head into v, not counting the very best: it enters v elsewhere.
+// The best arc from head into v, excluding the overall best arc, which enters v elsewhere.
 double SpanningTreeWorkspace::second_in_column(int v, int head) {
   double second = MINUS_INFINITY, shift = 0;
   while (v > n_) {
@@ -225,12 +225,12 @@ double SpanningTreeWorkspace::second_in_column(int v, int head) {
   return second;
 }
 
-// enter = place in a walk of the tree from the root, leave = place after its subtree.
+// enter = preorder position in the tree, leave = position after its subtree.
 void SpanningTreeWorkspace::number_subtrees(const int32_t* heads) {
   enter_.assign(stride_, 0);
-  leave_.assign(stride_, 1);  // until the walk: the size of the subtree
+  leave_.assign(stride_, 1);  // temporarily the size of the subtree
   path_.clear();
-  // Words in an order in which heads come first.
+  // Words ordered so that heads come first.
   for (int word = 1; word <= n_; ++word) {
     size_t end = path_.size();
     for (int at = word; at != 0 && enter_[at] == 0; at = heads[at]) {
@@ -240,7 +240,7 @@ void SpanningTreeWorkspace::number_subtrees(const int32_t* heads) {
     std::reverse(path_.begin() + end, path_.end());
   }
   for (size_t i = path_.size(); i-- > 0;) leave_[heads[path_[i]]] += leave_[path_[i]];
-  // Each word takes its place in the interval of its head, whose free part starts at first_free_.
+  // Each word gets its place in the interval of its head, whose free part starts at first_free_.
   enter_[0] = 0;
   first_free_.assign(stride_, 1);
   for (int word : path_) {
@@ -268,7 +268,7 @@ bool SpanningTreeWorkspace::greedy(const double* scores, int n, bool single_root
       best[m] = better ? row[m] : best[m];
       head[m] = better ? h : head[m];
     }
-    best[h] = own_best;  // not its own head
+    best[h] = own_best;  // exclude the vertex itself
     head[h] = own_head;
   }
   heads[0] = -1;
@@ -281,7 +281,7 @@ bool SpanningTreeWorkspace::greedy(const double* scores, int n, bool single_root
   return roots > 0 && !(single_root && roots > 1) && is_tree(heads, n, enter_);
 }
 
-// The arcs that greedy() found are those which contract() would choose for the words.
+// Takes over the arcs found by greedy(), which are those that contract() would choose for the words.
 void SpanningTreeWorkspace::take_greedy_arcs(const double* scores) {
   best_.resize(2 * static_cast<size_t>(n_) + 1);
   head_.resize(best_.size());
@@ -305,9 +305,8 @@ double spanning_tree_decode(const double* scores, int n, bool single_root, int32
 
 namespace {
 
-// Lawler's partition: a set of trees is its parent with one arc required or forbidden. One tree of it, which
-// no tree of the set beats, has been kept already; `swap` is an arc of that tree which the next tree to keep
-// does without.
+// Lawler's partition: a set of trees is its parent with one arc required or forbidden. One best tree of the
+// set has already been kept; `swap` is the arc of that tree that the next tree to keep lacks.
 struct TreeSet {
   int parent;
   int head, modifier;
@@ -334,7 +333,7 @@ class KBestSearch {
     return static_cast<int>(values_.size());
   }
 
-  // Differences of reduced scores rank the sets; the scores of the trees themselves have the last word.
+  // Ranking uses differences of reduced scores; the final order uses the scores of the trees themselves.
   void write(int32_t* heads, double* values) const {
     std::vector<int> order(values_.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
@@ -346,7 +345,7 @@ class KBestSearch {
   }
 
  private:
-  // A set none of whose trees was kept: keeps its best tree.
+  // Handles a set without a kept tree: keeps its best tree.
   void split_off(TreeSet set) {
     if (!find_best(set)) return;
     set.kept = values_.size();
@@ -354,8 +353,8 @@ class KBestSearch {
     rank(set, workspace_.cheapest_swap(tree_.data()));
   }
 
-  // A set whose kept tree is a best one. Where trees tie, another may be found: that one comes next, and is
-  // parted from the kept tree by any arc in which they differ.
+  // Handles a set whose kept tree is a best one. If trees tie, the search may find another one: that one
+  // comes next, and any arc in which they differ separates it from the kept tree.
   void narrow(TreeSet set) {
     find_best(set);
     const int32_t* kept = &trees_[set.kept * tree_.size()];
@@ -372,7 +371,7 @@ class KBestSearch {
     return true;
   }
 
-  // Queues the set under the score of the tree that comes next in it, if there is one.
+  // Queues the set under the score of its next tree, if there is one.
   void rank(TreeSet set, SpanningTreeWorkspace::Swap swap) {
     if (swap.head < 0) return;
     set.swap = swap;

@@ -1,4 +1,4 @@
-// The best non-projective tree, and the k best: spanning_tree.cuh has the contraction.
+// The best non-projective tree, and the k best; the contraction is in spanning_tree.cuh.
 #include "kernels/inference/spanning_tree.cuh"
 
 namespace arcwise {
@@ -10,7 +10,7 @@ DEVICE void write_value(const SpanningTreeArguments& arguments, int64_t at, doub
     static_cast<float*>(arguments.values)[at] = static_cast<float>(value);
 }
 
-// Heads of the words, -1 elsewhere; heads null: -1 everywhere. By all threads.
+// Writes the heads of the words and -1 elsewhere; heads null: -1 everywhere. Run by all threads.
 DEVICE void write_tree(const SpanningTreeArguments& arguments, int sentence, int rank, const int* heads,
                        int n) {
   int64_t* to = arguments.heads + (static_cast<int64_t>(sentence) * arguments.k + rank) * arguments.side;
@@ -32,20 +32,20 @@ DEVICE void decode(const SpanningTreeArguments& arguments, int sentence) {
   sync_block();
 }
 
-// Lawler's partition: a set of trees is its parent with one arc required or forbidden. One tree of it, which no tree of the set beats,
-// has been kept already; `swap` is an arc of that tree which the next tree to keep does without.
+// Lawler's partition: a set of trees is its parent with one arc required or forbidden. One best tree of the
+// set has already been kept; `swap` is the arc of that tree that the next tree to keep lacks.
 struct TreeSet {
   int parent, head, modifier, required, kept;
   Swap swap;
-  double value;  // of the tree that comes next
+  double value;  // of the next tree
   int waiting;
 };
 
-// The search of spanning_tree.cpp. All threads go through it together; one of them writes what they share.
+// The search of spanning_tree.cpp. All threads run it together; one of them writes shared state.
 struct KBestSearch {
   const SpanningTreeArguments& arguments;
   Contraction contraction;
-  TreeSet* sets;   // 2 k at most
+  TreeSet* sets;   // at most 2 k
   double* values;  // k
   int* trees;      // k trees
   int* counts;     // sets; trees kept
@@ -81,7 +81,8 @@ struct KBestSearch {
     }
   }
 
-  // The set whose next tree is best, taken off the queue; of ties the latest. Each thread finds it; one takes it off.
+  // Removes the set with the best next tree from the queue; ties go to the latest. Each thread finds it; one
+  // removes it.
   DEVICE int take_best() const {
     int found = -1;
     for (int i = 0; i < counts[0]; ++i)
@@ -92,7 +93,7 @@ struct KBestSearch {
     return found;
   }
 
-  // A set none of whose trees was kept: keeps its best tree.
+  // Handles a set without a kept tree: keeps its best tree.
   DEVICE void split_off(TreeSet set) {
     if (!find_best(set)) return;
     set.kept = counts[1];
@@ -105,8 +106,8 @@ struct KBestSearch {
     rank(set, contraction.cheapest_swap(contraction.tree));
   }
 
-  // A set whose kept tree is a best one. Where trees tie, another may be found: that one comes next, and is parted from the kept tree
-  // by any arc in which they differ.
+  // Handles a set whose kept tree is a best one. If trees tie, the search may find another one: that one
+  // comes next, and any arc in which they differ separates it from the kept tree.
   DEVICE void narrow(const TreeSet& set) {
     find_best(set);
     const int* kept = kept_tree(set.kept);
@@ -124,7 +125,7 @@ struct KBestSearch {
     return true;
   }
 
-  // Queues the set under the score of the tree that comes next in it, if there is one.
+  // Queues the set under the score of its next tree, if there is one.
   DEVICE void rank(TreeSet set, const Swap& swap) {
     if (swap.head < 0 || counts[0] >= 2 * arguments.k) return;
     sync_block();
@@ -146,7 +147,7 @@ struct KBestSearch {
     sync_block();
   }
 
-  // Differences of reduced scores rank the sets; the scores of the trees themselves have the last word.
+  // Ranking uses differences of reduced scores; the final order uses the scores of the trees themselves.
   DEVICE void write(int sentence) const {
     const int found = counts[1];
     for (int i = 0; i < arguments.k; ++i) {

@@ -1,6 +1,8 @@
-// Maximum spanning arborescences on a GPU: spanning_tree.cpp for a block of threads, which says how it works. The same trees, ties too.
+// Maximum spanning arborescences on a GPU: spanning_tree.cpp, which explains the algorithm, for a block of
+// threads. Gives the same trees, also in ties.
 //
-// One warp grows paths and contracts cycles, its lanes side by side over the heads of a vertex; all threads load scores and look for swaps.
+// One warp grows paths and contracts cycles, its lanes in parallel over the heads of a vertex; all threads
+// load scores and look for swaps.
 #pragma once
 #include "kernels/base/cuda_platform.cuh"
 
@@ -11,13 +13,14 @@ struct SpanningTreeArguments {
   const int32_t* lengths;
   int64_t* heads;   // (sentences, k, side)
   void* values;     // (sentences, k), of the scores' type
-  char* workspace;  // rows, a slice for each block, or null: they are in shared memory
+  char* workspace;  // rows, a slice per block, or null if they are in shared memory
   int64_t slice;
   int32_t sentences, side, k;
   int32_t single_root, in_double;
 };
 
-// The better of two choices: the higher value, the lower number where they tie. Written as a sum for Lanes::sum.
+// The better of two choices: the higher value, and the lower number in a tie. Written as a sum for
+// Lanes::sum.
 struct Choice {
   double value;
   int number, unused = 0;
@@ -26,7 +29,7 @@ struct Choice {
   }
 };
 
-// The arc of the best tree that is cheapest to do without.
+// The arc of the best tree that is cheapest to give up.
 struct Swap {
   double loss;
   int head, modifier;
@@ -34,7 +37,8 @@ struct Swap {
 
 constexpr int MOST_WARPS = 32;
 
-// The contraction of one sentence. Vertices 1..n are the words, n+1.. the contracted cycles in order of creation.
+// The contraction of one sentence. Vertices 1..n are the words, n+1.. the contracted cycles in order of
+// creation.
 struct Contraction {
   enum State : int { unseen, on_path, done, contracted };
   using Warp = Lanes<32>;
@@ -43,12 +47,12 @@ struct Contraction {
   int sentence, n, stride;
   bool single;
   double *rows,
-      *best;  // row(v)[h]: reduced score of the best arc from word h (0: the root) into v; best: of the arc chosen for v
+      *best;  // row(v)[h]: reduced score of the best arc from word h (0: root) into v; best: of v's chosen arc
   int *head, *state, *place, *path, *children, *first_child, *outermost, *entry, *is_entry, *tree, *enter,
       *leave, *first_free;
-  int* shared;       // flags: is there a tree; not a number
-  Swap* swaps;       // of each warp
-  int vertices = 0;  // 1 + words + cycles so far; known to the first warp, and after share() to all
+  int* shared;       // flags: whether there is a tree; whether a score is not a number
+  Swap* swaps;       // one per warp
+  int vertices = 0;  // 1 + words + cycles so far; known to the first warp, and to all after share()
 
   DEVICE static bool is_first_warp() { return thread_index() < WARP_LANES; }
   DEVICE double* row(int v) const { return rows + static_cast<int64_t>(v) * stride; }
@@ -74,7 +78,7 @@ struct Contraction {
                ? reinterpret_cast<double*>(arguments.workspace + block_index() * arguments.slice)
                : reinterpret_cast<double*>(shared_memory() + few_bytes(side));
   }
-  // The memory of all but the rows, as spanning_tree.py counts it.
+  // The memory of everything except the rows, as counted by spanning_tree.py.
   static DEVICE int few_bytes(int side) {
     return (MOST_WARPS * static_cast<int>(sizeof(Swap)) + 2 * side * 8 + (7 * 2 + 6) * side * 4 + 16 + 15) /
            16 * 16;
@@ -86,7 +90,7 @@ struct Contraction {
                                : static_cast<const float*>(arguments.scores)[at];
   }
 
-  // Rows of incoming arcs. By all threads. False where nan or +inf is among the scores.
+  // Loads the rows of incoming arcs. Run by all threads. Returns false if nan or +inf is among the scores.
   DEVICE bool load() const {
     if (thread_index() == 0) shared[1] = 0;
     sync_block();
@@ -100,7 +104,7 @@ struct Contraction {
     return !shared[1];
   }
 
-  // The best arc into v; with a single root the arc from 0 only if there is no other. By one warp.
+  // The best arc into v; with a single root the arc from 0 only if there is no other. Run by one warp.
   DEVICE Choice best_arc(int v) const {
     Choice choice{lowest(), n + 1};
     for (int h = (single ? 1 : 0) + Warp::lane(); h <= n; h += Warp::COUNT)
@@ -109,7 +113,8 @@ struct Contraction {
     return choice.value == lowest() ? Choice{row(v)[0], 0} : choice;
   }
 
-  // The best arc into each word alone; true if they happen to be a tree of the class, which is then the best one. By all threads.
+  // Chooses the best arc into each word on its own; returns true if they form a tree of the class, which is
+  // then the best one. Run by all threads.
   DEVICE bool greedy() const {
     if (thread_index() == 0) shared[0] = 1;
     sync_block();
@@ -122,7 +127,7 @@ struct Contraction {
     }
     if (thread_index() == 0) tree[0] = -1, enter[0] = leave[0] = 0;
     if (!agreed()) return false;
-    // Heads of heads of heads, …: they must all come to the root.
+    // Pointer doubling: all words must reach the root.
     int *from = enter, *to = leave;
     for (int steps = 1; steps < n; steps *= 2) {
       for (int m = 1 + thread_index(); m <= n; m += thread_count()) to[m] = from[from[m]];
@@ -137,7 +142,7 @@ struct Contraction {
     if (roots == 0 || (single && roots > 1)) shared[0] = 0;
     return agreed();
   }
-  // The flag, after all have had their say; nobody changes it before all have read it.
+  // Reads the flag after all threads have voted; a barrier keeps it unchanged until all have read it.
   DEVICE bool agreed() const {
     sync_block();
     const bool flag = shared[0];
@@ -145,7 +150,8 @@ struct Contraction {
     return flag;
   }
 
-  // Chooses an incoming arc for every vertex, contracting cycles; false if there is no tree. By all threads; one warp works.
+  // Chooses an incoming arc for every vertex, contracting cycles; returns false if there is no tree. Run by
+  // all threads; one warp works.
   DEVICE bool contract() {
     if (is_first_warp()) {
       const bool found = contract_by_warp();
@@ -168,7 +174,7 @@ struct Contraction {
     return true;
   }
 
-  // From start to its chosen head, to that one's head, and so on, until the path meets what is done.
+  // Follows chosen heads from start until the path meets a finished vertex or itself.
   DEVICE bool grow_path(int start, bool& root_arc_taken) {
     int length = 0;
     for (int v = start;;) {
@@ -193,7 +199,7 @@ struct Contraction {
     return true;
   }
 
-  // The vertices path[start..] become one, which is taken off the path.
+  // Contracts the vertices path[start..] into one and removes them from the path.
   DEVICE int contract_cycle(int start, int& length) {
     const int cycle = vertices++, first = first_child[cycle - n - 1], count = length - start;
     sync_warp();
@@ -204,7 +210,8 @@ struct Contraction {
     if (Warp::lane() == 0) first_child[cycle - n] = first + count;
     length = start;
     sync_warp();
-    // row(cycle)[h] = max over members c of row(c)[h] - best(c): what entering the cycle at c gains over staying in it.
+    // row(cycle)[h] = max over members c of row(c)[h] - best(c): the gain of entering the cycle at c over
+    // staying in it.
     for (int h = Warp::lane(); h <= n; h += Warp::COUNT) {
       double gain = lowest();
       bool inside = false;
@@ -220,7 +227,8 @@ struct Contraction {
     return cycle;
   }
 
-  // The best tree. Outermost cycles first: the arc chosen for a cycle replaces that of the member where it enters. By all threads.
+  // Writes the best tree. Expands outermost cycles first: the arc chosen for a cycle replaces that of the
+  // member where it enters. Run by all threads.
   DEVICE void expand() const {
     if (is_first_warp()) {
       for (int cycle = vertices - 1; cycle > n; --cycle) {
@@ -241,22 +249,23 @@ struct Contraction {
     sync_block();
   }
 
-  // In the order of the words. By any thread.
+  // Sums in the order of the words. Run by any thread.
   DEVICE double tree_score(const int* heads) const {
     double total = 0;
     for (int m = 1; m <= n; ++m) total += score(heads[m], m);
     return total;
   }
 
-  // After expand(), for the tree that it found or one as good: every arc of it is the chosen arc of exactly one vertex v through which
-  // no cycle is entered. The second best tree gives one such v its next best arc from outside the subtree below v. By all threads.
+  // After expand(), for its tree or an equally good one: every arc of the tree is the chosen arc of exactly
+  // one vertex v through which no cycle is entered. The second best tree replaces the arc of one such v by
+  // its next best arc from outside the subtree below v. Run by all threads.
   DEVICE Swap cheapest_swap(const int* heads) const {
     if (thread_index() == 0) {
       number_subtrees(heads);
       for (int v = 1; v < vertices; ++v) entry[v] = v <= n ? v : entry[entry[v]];
     }
     sync_block();
-    Choice cheapest{lowest(), 0};  // minus the loss
+    Choice cheapest{lowest(), 0};  // value: minus the loss
     for (int v = 1 + Warp::group(); v < vertices; v += Warp::groups()) {
       if (is_entry[v]) continue;
       const double gain = best_replacement(v, entry[v]) - best[v];
@@ -284,7 +293,7 @@ struct Contraction {
     return elsewhere > replacement.value ? elsewhere : replacement.value;
   }
 
-  // The best arc from one head into v, not counting the very best: it enters v elsewhere.
+  // The best arc from one head into v, excluding the overall best arc, which enters v elsewhere.
   DEVICE double second_in_column(int v, int from) const {
     double second = lowest(), shift = 0;
     while (v > n) {
@@ -303,12 +312,12 @@ struct Contraction {
     return second;
   }
 
-  // enter = place in a walk of the tree from the root, leave = place after its subtree: word d is below word m if
-  // enter[m] <= enter[d] < leave[m]. By one thread.
+  // enter = preorder position in the tree, leave = position after its subtree: word d is below word m if
+  // enter[m] <= enter[d] < leave[m]. Run by one thread.
   DEVICE void number_subtrees(const int* heads) const {
-    for (int m = 0; m <= n; ++m) enter[m] = 0, leave[m] = 1;  // until the walk: the size of the subtree
+    for (int m = 0; m <= n; ++m) enter[m] = 0, leave[m] = 1;  // temporarily the size of the subtree
     int length = 0;
-    for (int word = 1; word <= n; ++word) {  // in path: words in an order in which heads come first
+    for (int word = 1; word <= n; ++word) {  // path: words ordered so that heads come first
       const int begin = length;
       for (int at = word; at != 0 && enter[at] == 0; at = heads[at]) enter[at] = 1, path[length++] = at;
       for (int i = begin, j = length - 1; i < j; ++i, --j) {

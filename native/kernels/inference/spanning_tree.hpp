@@ -1,13 +1,13 @@
 // Maximum spanning arborescences: the best non-projective trees.
 //
 // Edmonds (1967) by growing one path of best incoming arcs and contracting each cycle it closes (Tarjan 1977,
-// Gabow et al. 1986), on dense rows: a contracted cycle gets a row of its own, so nothing but rows is merged
+// Gabow et al. 1986), on dense rows: a contracted cycle gets a separate row, so contraction only merges rows
 // and the whole costs O(n²).
 //
-// Single root is exact and costs nothing extra. Order trees by (fewer root arcs, higher score),
-// lexicographically: the algorithm is right for any ordered group of weights, and cycles never hold a root
-// arc, so in this order a vertex takes its root arc only when no other arc enters it. The optimum is that of
-// Gabow & Tarjan (1984) and Zmigrod, Vieira & Cotterell (2020), without a search over root arcs.
+// Single root is exact and costs nothing extra. Order trees lexicographically by (fewer root arcs, higher
+// score): the algorithm is correct for any ordered group of weights, and cycles never contain a root arc, so
+// in this order a vertex takes its root arc only when no other arc enters it. The optimum is that of Gabow &
+// Tarjan (1984) and Zmigrod, Vieira & Cotterell (2020), without a search over root arcs.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,26 +20,26 @@ namespace arcwise {
 // creation.
 class SpanningTreeWorkspace {
  public:
-  // The arc of the best tree that is cheapest to do without, and what that costs; infinite if there is only
-  // one tree.
+  // The arc of the best tree that is cheapest to give up, and its cost; infinite if there is only one tree.
   struct Swap {
     int head = -1, modifier = -1;
     double loss = std::numeric_limits<double>::infinity();
   };
 
-  // Takes the scores, as rows of incoming arcs.
+  // Loads the scores as rows of incoming arcs.
   void load(const double* scores, int n, bool single_root);
   void forbid(int head, int modifier);
   void require(int head, int modifier);
-  // Chooses an incoming arc for every vertex, contracting cycles; false if there is no tree. words_have_arcs:
-  // take_greedy_arcs() has chosen for the words.
+  // Chooses an incoming arc for every vertex, contracting cycles; returns false if there is no tree.
+  // words_have_arcs: take_greedy_arcs() has already chosen for the words.
   bool contract(bool words_have_arcs);
-  // The best tree, after contract().
+  // Writes the best tree, after contract().
   void expand(int32_t* heads);
-  // After expand(heads): the best tree without the arc found is the second best tree (Camerini et al. 1980).
+  // After expand(heads): the best tree without the returned arc is the second best tree (Camerini et al.
+  // 1980).
   Swap cheapest_swap(const int32_t* heads);
-  // The best arc into each word alone; true if they happen to be a tree of the class, which is then the best
-  // one.
+  // Chooses the best arc into each word on its own; returns true if they form a tree of the class, which is
+  // then the best one.
   bool greedy(const double* scores, int n, bool single_root, int32_t* heads);
   void take_greedy_arcs(const double* scores);
 
@@ -61,12 +61,12 @@ class SpanningTreeWorkspace {
   int n_ = 0;
   size_t stride_ = 0;
   bool single_root_ = false, root_arc_taken_ = false, words_have_arcs_ = false;
-  int vertices_ = 0;           // 1 + words + cycles so far
-  std::vector<double> rows_;   // row(v)[h]: reduced score of the best arc from word h (0: the root) into v
-  std::vector<double> best_;   // the reduced score of the arc chosen for v
-  std::vector<int32_t> head_;  // where the arc chosen for v comes from
-  std::vector<int64_t> outermost_;    // the vertex that now holds each word
-  std::vector<int32_t> children_;     // the members of the cycles, cycle after cycle
+  int vertices_ = 0;                  // 1 + words + cycles so far
+  std::vector<double> rows_;          // row(v)[h]: reduced score of the best arc from word h (0: root) into v
+  std::vector<double> best_;          // the reduced score of the arc chosen for v
+  std::vector<int32_t> head_;         // tail of the arc chosen for v
+  std::vector<int64_t> outermost_;    // the outermost vertex that contains each word
+  std::vector<int32_t> children_;     // the members of the cycles, concatenated
   std::vector<int32_t> first_child_;  // where each cycle's members start in it
   std::vector<int32_t> entry_;        // the word by which the best tree enters v
   std::vector<uint8_t> is_entry_;     // whether the best tree enters v's cycle through v
@@ -83,8 +83,9 @@ class SpanningTreeWorkspace {
 double spanning_tree_decode(const double* scores, int n, bool single_root, int32_t* heads,
                             SpanningTreeWorkspace& workspace);
 
-// The k best distinct trees, best first: heads has room for k rows of n+1, values for k scores. Returns how
-// many there are, at most k. Camerini, Fratta & Maffioli 1980; Zmigrod, Vieira & Cotterell 2021. O(k n²).
+// Writes the k best distinct trees, best first: heads has space for k rows of n+1, values for k scores.
+// Returns their number, at most k. Camerini, Fratta & Maffioli 1980; Zmigrod, Vieira & Cotterell 2021. O(k
+// n²).
 int spanning_tree_k_best(const double* scores, int n, bool single_root, int k, int32_t* heads, double* values,
                          SpanningTreeWorkspace& workspace);
 

@@ -9,9 +9,10 @@
 namespace arcwise {
 namespace {
 
-// A sum of products with the entropy of its terms: H = log x - Σ share · log term. Of a product it is the sum of both; of a sum, what
-// the parts have, by their shares, and that of the choice between them. Z is a sum with one term a tree, however it is computed: so its
-// entropy is that of the distribution.
+// A sum of products with the entropy of its terms, H = log x - Σ share · log term. The entropy of a product
+// is the sum over its factors; that of a sum is the share-weighted mean over its parts plus the entropy of
+// the choice between them. Z is a sum with one term per tree however it is computed, so its entropy is that
+// of the distribution.
 template <typename Base>
 struct EntropyNumber {
   Base value;
@@ -45,7 +46,8 @@ struct EntropyNumber {
   friend bool operator==(const EntropyNumber& a, const EntropyNumber& b) { return a.value == b.value; }
 };
 
-// The same sum under two distributions, with the divergence of its terms: Σ share of p · log(share of p / share of q). Both are 0 at once.
+// The same sum under two distributions, with the divergence of its terms: Σ share of p · log(share of p /
+// share of q). Both are 0 for the same terms.
 template <typename Base>
 struct DivergenceNumber {
   Base p, q;
@@ -95,7 +97,7 @@ Number sum_over_trees(const std::vector<Number>& weights, int n, TreeClass trees
                            : eliminated(TreeElimination<Number, false>(weights.data(), n, levels));
 }
 
-// Calls use(zero) with a number of the type that holds scores of this size.
+// Calls use(zero) with a number of the type that can hold scores of this size.
 template <typename Use>
 double with_base(double largest, Use use) {
   return largest < WideNumber::LARGEST_LOG ? use(WideNumber()) : use(TallNumber());

@@ -1,5 +1,5 @@
-// What a teacher says of a sentence: how probable each head and label of each word is. A student learns from these probabilities
-// where a treebank has one tree.
+// Soft targets: a teacher's probabilities for the head and label of each word, which a student is trained on
+// in place of a gold tree.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,8 +7,9 @@
 
 namespace arcwise {
 
-// The arcs of one sentence of n words: those into word m are first[m - 1] .. first[m] - 1 of heads, labels (-1: none) and shares, those of
-// one head side by side. The shares of a word add up to 1. Empty: the teacher says nothing of the sentence.
+// The targets of one sentence of n words: the arcs into word m are first[m - 1] .. first[m] - 1 of heads,
+// labels (-1: none) and shares, with arcs of the same head adjacent. The shares of a word sum to 1. Empty:
+// the teacher has no targets for the sentence.
 struct TaughtTree {
   const int64_t* first;
   const int32_t *heads, *labels;
@@ -23,7 +24,8 @@ struct TaughtTree {
     for (int64_t at = first[m - 1]; at < first[m]; ++at) visit(heads[at], labels[at], shares[at]);
   }
 
-  // What it is expected to cost to give word m this head and label: the mean of KnownTree::cost over the teacher's trees.
+  // The expected cost of giving word m this head and label: the mean of KnownTree::cost over the teacher's
+  // trees.
   double cost(int head, int label, int m) const {
     double sum = 0;
     for_each_arc_into(m, [&](int h, int l, double share) {
@@ -33,7 +35,7 @@ struct TaughtTree {
   }
 };
 
-// The same of all sentences, flat over words, and how much each sentence counts. Empty: there is no teacher.
+// The targets of all sentences, flat over words, and the weight of each sentence. Empty: there is no teacher.
 struct TaughtArcs {
   std::vector<int64_t> starts;  // words + 1
   std::vector<int32_t> heads, labels;

@@ -16,7 +16,8 @@ void TreeDecoder<Real>::load(const ArcScores<Real>& scores, const DecodeSettings
   highest_ = highest;
 }
 
-// The score of one label, clusters summed out: T log Σ exp(score / T), which is the score itself where there is one cluster.
+// The score of one label, clusters summed out: T log Σ exp(score / T), which is the score itself if there is
+// one cluster.
 template <typename Real>
 double TreeDecoder<Real>::label_score(const Real* values) const {
   int Z = scores_->states->clusters;
@@ -25,7 +26,8 @@ double TreeDecoder<Real>::label_score(const Real* values) const {
   return log_sum(values, Z, scale) / scale;
 }
 
-// Arc scores for decoding: the best label of every arc; latent clusters are summed (map) or maximised (max-z).
+// Arc scores for decoding: those of each arc's best label; latent clusters are summed (map) or maximised
+// (max-z).
 template <typename Real>
 void TreeDecoder<Real>::maximise() {
   arcs_by_maximum(*scores_, arcs_, best_);
@@ -35,7 +37,7 @@ void TreeDecoder<Real>::maximise() {
     double best = MINUS_INFINITY;
     const size_t at = h * (n() + 1) + m;
     const int others =
-        std::max(scores_->arcs[at].tied - Z, 0);  // labels that are all like the one before them
+        std::max(scores_->arcs[at].tied - Z, 0);  // labels with the same scores as their predecessors
     for (int s = 0; s < count - others; s += Z) best = std::max(best, label_score(values + s));
     arcs_[at] = best;
   });
@@ -82,7 +84,7 @@ bool TreeDecoder<Real>::find_marginals() {
   return log_partition_ != MINUS_INFINITY;
 }
 
-// The best tree when the gain of an arc is its probability, times that of its best label if labels count.
+// The minimum-risk tree: the gain of an arc is its probability, times that of its best label if labels count.
 template <typename Real>
 bool TreeDecoder<Real>::decode_marginals(bool labelled) {
   risk_.assign(marginals_.size(), MINUS_INFINITY);
@@ -144,7 +146,7 @@ double TreeDecoder<Real>::best_label_probability(int h, int m) const {
   return label_given_arc(h, m, best_label(h, m));
 }
 
-// Rounding may leave the sum a little above log Z.
+// Clamped, because rounding may leave the sum slightly above log Z.
 template <typename Real>
 double TreeDecoder<Real>::log_probability(const int32_t* heads) const {
   if (settings_.decoder == Decoder::greedy && !is_tree(heads, n(), settings_.trees)) return MINUS_INFINITY;
@@ -158,8 +160,8 @@ double TreeDecoder<Real>::log_probability(const int32_t* heads) const {
   return std::min(score - log_partition_, 0.0);
 }
 
-// H = log Z - Σ probability · score. With u(m) the highest score of an arc into word m that is log Z - Σ u, and what trees lose
-// against u on average.
+// H = log Z - Σ probability · score. With u(m) the highest score of an arc into word m, this is log Z - Σ u
+// plus the expected gap between a tree's score and Σ u.
 template <typename Real>
 double TreeDecoder<Real>::head_entropy() const {
   double lost = 0, size = std::fabs(log_partition_);

@@ -1,31 +1,33 @@
-// The elimination behind matrix_tree.cu: tree_elimination.hpp for a block of threads. Derivation and words:
-// docs/explanation/single-root-elimination.md.
+// The elimination behind matrix_tree.cu: tree_elimination.hpp for a block of threads. Derivation and
+// terminology: docs/explanation/single-root-elimination.md.
 //
-// The two halves of the first level know nothing of each other: a block does one of them. From there on all 2^l tasks of a
-// level of the recursion run at the same time, so that a block waits for n pivots one after the other, and not for n log n.
+// The two halves of the first level are independent, so a block handles one of them. From there on all 2^l
+// tasks of a level of the recursion run in parallel, so that a block waits for n pivots in sequence instead
+// of n log n.
 //
-// One matrix holds everything. A task of level l has as many rows as states, and in them the columns from column(l) on: exits to the
-// root, to the kept states, to those that are eliminated. Once these are gone, their columns belong to the tasks of level l + 1. On the
-// way back the escapes of kept states take the place of the kept rows, those of eliminated states lie from column(l + 1) on.
+// One matrix holds everything. A task of level l has as many rows as states and uses the columns from
+// column(l) on: exits to the root, to the kept states, and to those that are eliminated. After their
+// elimination, the latter columns belong to the tasks of level l + 1. On the way back the escapes of kept
+// states replace the kept rows, and those of eliminated states are stored from column(l + 1) on.
 #pragma once
 #include "kernels/inference/elimination_panel.cuh"
 
 namespace arcwise {
 
-// Of `states` states, in as many rows from `row` on, those that come after the first `kept` are eliminated. Of the states of the
-// level above, states first_kept.. are kept and first_other.. eliminated.
+// A task has `states` states in as many rows from `row` on, and eliminates those after the first `kept`. Of
+// the states of the level above, it keeps states first_kept.. and eliminates first_other...
 struct Task {
   int states = 0, kept = 0, row = 0, first_kept = 0, first_other = 0;
 
   DEVICE int above(int state) const { return state < kept ? first_kept + state : first_other + state - kept; }
-  // Where a state of the level above is.
+  // The place of a state of the level above.
   DEVICE int place(int above) const {
     const bool is_kept = above >= first_kept && above < first_kept + kept;
     return is_kept ? above - first_kept : kept + above - first_other;
   }
 };
 
-// The levels of one half of a sentence. kept: the states that are left of n after the first level.
+// The levels of one half of a sentence. kept: the number of the n states left after the first level.
 template <typename Number>
 struct Levels {
   static constexpr int PIVOTS = Elimination<Number>::PIVOTS, COLUMNS = Elimination<Number>::COLUMNS,
@@ -38,7 +40,7 @@ struct Levels {
   DEVICE Number* at(int row, int column) const {
     return matrix + static_cast<int64_t>(row) * stride + column;
   }
-  // The most states of a task of a level.
+  // The maximum number of states of a task of a level.
   DEVICE int states(int level) const {
     if (level == 0) return n;
     int states = kept;
@@ -56,7 +58,7 @@ struct Levels {
     for (int states = kept; states > 1; states = (states + 1) / 2) ++levels;
     return levels;
   }
-  // Tasks 2i and 2i + 1 keep one half each of what task i of the level above kept.
+  // Tasks 2i and 2i + 1 each keep one half of what task i of the level above kept.
   DEVICE Task task(int level, int number) const {
     if (level == 0) return {n, kept, 0, 0, kept};
     int first = 0, size = kept;
@@ -110,7 +112,8 @@ struct Levels {
     sync_block();
   }
 
-  // The systems of the level below: what each task kept, once for each half, with the half to keep in front.
+  // Builds the systems of the level below: what each task kept, once for each half, with the half to keep in
+  // front.
   DEVICE void hand_down(int level) const {
     using Team = Lanes<32>;
     const int from_column = column(level), to_column = column(level + 1), most = states(level + 1);
@@ -126,7 +129,7 @@ struct Levels {
     sync_block();
   }
 
-  // keep_eliminated: for go_up.
+  // keep_eliminated: required by go_up.
   DEVICE void go_down(bool keep_eliminated) const {
     const int levels = this->levels();
     for (int level = 0; level < levels; ++level) {
@@ -135,7 +138,8 @@ struct Levels {
     }
   }
 
-  // Escapes between all states that are kept at the first level, and from the others to them. order: 0 or 1; with several roots 0.
+  // Computes escapes between all states kept at the first level, and from the others to them. order: 0 or 1;
+  // 0 with several roots.
   DEVICE void go_up(int order) const {
     const int levels = this->levels();
     if (levels == 0 && thread_index() == 0) *at(0, roots) = Number();
@@ -152,7 +156,7 @@ struct Levels {
     sync_block();
   }
 
-  // Escapes between the kept states of each task, from the two tasks below.
+  // Computes escapes between the kept states of each task, from the two tasks below.
   DEVICE void gather(int level, bool is_last) const {
     using Team = Lanes<8>;
     const int most = level == 0 ? kept : (states(level) + 1) / 2;

@@ -24,7 +24,7 @@ inline void exp_of(const double* scores, const double* shifts, double shared, in
   for (; i < count; ++i) to[i] = exp_of_nonpositive(spread(scores[i] - shifts[i] - shared))[0];
 }
 
-// Four running sums, so that the compiler can use vector registers.
+// Four running sums, which the compiler can keep in vector registers.
 template <typename Number>
 Number sum_of(const Number* values, int count) {
   Number lane[4] = {};
@@ -40,14 +40,15 @@ void add_multiple(Number* __restrict to, Number factor, const Number* __restrict
   for (int i = 0; i < count; ++i) to[i] += factor * from[i];
 }
 
-// One sentence, one number type, one root policy. Doubles are made from scores, shifted; other numbers are given as weights. A system is a matrix with a row for each state (word):
-// first its exits to the root, then its exits to the other states, not normalised; the entry of a state for
-// itself is ignored. SINGLE: the weights of exits to the root are infinitesimal. Column 0
-// is mass of order 1 that goes to the root, column 1 such mass of order 0.
+// One sentence, one number type, one root policy. Doubles are computed from scores, shifted; other number
+// types receive weights. A system is a matrix with a row for each state (word): first its exits to the root,
+// then its exits to the other states, not normalised; the entry of a state for itself is ignored. SINGLE: the
+// weights of exits to the root are infinitesimal. Column 0 is mass of order 1 that goes to the root, column 1
+// such mass of order 0.
 template <typename Number, bool SINGLE>
 class TreeElimination {
  public:
-  // What the weights are made from: scores, or the weights themselves; (n+1)².
+  // The input: scores, or the weights themselves; (n+1)².
   static constexpr bool SHIFTED = std::is_same_v<Number, double>;
 
   TreeElimination(const Number* scores, int n, EliminationLevels<Number>& levels)
@@ -72,10 +73,11 @@ class TreeElimination {
     return log_partition_;
   }
 
-  // Z itself, unless doubles are used: these need not hold it.
+  // Z itself, except with doubles, which may not hold it.
   const Number& partition() const { return partition_; }
 
-  // The weights made from scores, (n+1)², after either of the two above; what is taken from the scores changes no marginal.
+  // The weights computed from the scores, (n+1)², after either of the two above; the shifts change no
+  // marginal.
   void shifted_weights(double* to) const {
     for (int h = 0; h <= n_; ++h) {
       double* row = to + static_cast<size_t>(h) * width_;
@@ -85,8 +87,9 @@ class TreeElimination {
     }
   }
 
-  // Whether neither underflow nor rounding can have changed the result. What underflows is below 1e-307 of the largest weight of
-  // its row; each pivot s magnifies it by 1/s at most. log Z is a sum with the shifts in it, whose rounding errors are theirs.
+  // Whether neither underflow nor rounding can have changed the result. Underflow loses less than 1e-307 of
+  // the largest weight of a row, and each pivot s magnifies that by at most 1/s. log Z is a sum that includes
+  // the shifts, and has their rounding errors.
   bool is_safe() const {
     constexpr double MOST_MAGNIFIED = 300, LOWEST = 700, LARGEST_SHIFT = 1e4;
     return in_range_ && magnified_ < MOST_MAGNIFIED && largest_shift_ < LARGEST_SHIFT &&
@@ -95,7 +98,8 @@ class TreeElimination {
 
  protected:
   static constexpr int ROOT_COLUMNS = SINGLE ? 2 : 1;
-  static constexpr int ORDERS = ROOT_COLUMNS;  // escapes of order 0, and of order 1 as well
+  // Escapes of order 0, and with a single root of order 1 as well.
+  static constexpr int ORDERS = ROOT_COLUMNS;
 
   Block<Number> system(int level) { return {levels_.levels[level].system.data(), stride_}; }
   Block<Number> escapes(int level, int order) {
@@ -133,9 +137,9 @@ class TreeElimination {
   int zero_pivots_ = 0, recorded_zeros_ = 0;
 };
 
-// Column shifts, so that the largest weight of each row of the system is 1 (single root: of the exits to
-// words; the root's weights, infinitesimal anyway, have a common shift of their own). False if some word has
-// no head at all.
+// Finds column shifts that make the largest weight of each row of the system 1 (single root: of the exits to
+// words; the root's weights, infinitesimal anyway, share a separate shift). Returns false if some word has no
+// possible head.
 template <typename Number, bool SINGLE>
 bool TreeElimination<Number, SINGLE>::find_shifts() {
   shift_.assign(width_, MINUS_INFINITY);
@@ -162,7 +166,7 @@ bool TreeElimination<Number, SINGLE>::find_shifts() {
   return log_partition_ != MINUS_INFINITY;
 }
 
-// The weights and, transposed, the system of all words.
+// Fills in the weights and, transposed, the system of all words.
 template <typename Number, bool SINGLE>
 bool TreeElimination<Number, SINGLE>::fill() {
   if constexpr (SHIFTED)
@@ -188,7 +192,8 @@ bool TreeElimination<Number, SINGLE>::fill() {
   return true;
 }
 
-// escapes(level, .)[h][m] for all states of the level: eliminate one half, recurse on the other, and back.
+// escapes(level, .)[h][m] for all states of the level: eliminates one half, recurses on the other, and
+// substitutes back.
 template <typename Number, bool SINGLE>
 void TreeElimination<Number, SINGLE>::solve(int level, int states, bool record) {
   if (states == 1) {
@@ -216,7 +221,7 @@ void TreeElimination<Number, SINGLE>::solve(int level, int states, bool record) 
   }
 }
 
-// The system of a level, with the half to keep in front.
+// Builds the system of a level, with the half to keep in front.
 template <typename Number, bool SINGLE>
 void TreeElimination<Number, SINGLE>::copy_halves(int level, int kept_from, int kept, int other_from,
                                                   int other) {
@@ -229,9 +234,9 @@ void TreeElimination<Number, SINGLE>::copy_halves(int level, int kept_from, int 
   }
 }
 
-// Eliminates the states kept..states-1: their rows, and then those of the kept states, lead to kept states
-// and the root alone. Panels of states are eliminated among themselves; what they do to others is a product
-// of matrices.
+// Eliminates the states kept..states-1: afterwards their rows and those of the kept states lead only to kept
+// states and the root. Panels of states are eliminated among themselves; their effect on other rows is a
+// matrix product.
 template <typename Number, bool SINGLE>
 void TreeElimination<Number, SINGLE>::eliminate(Block<Number> system, int states, int kept, bool record) {
   for (int end = states, begin; end > kept; end = begin) {
@@ -258,8 +263,8 @@ void TreeElimination<Number, SINGLE>::eliminate_panel(Block<Number> system, int 
   }
 }
 
-// Divides a row by s = its exits to the states before it and to the root; with a single root order-1 mass is
-// no part of s, unless there is nothing else: then all of it goes to the root for certain.
+// Divides a row by s = its exits to the states before it and to the root; with a single root, s excludes
+// order-1 mass unless there is nothing else: then all of it goes to the root with certainty.
 template <typename Number, bool SINGLE>
 void TreeElimination<Number, SINGLE>::normalise(Number* row, int state, bool record) {
   constexpr int FIRST = SINGLE ? 1 : 0;
@@ -293,7 +298,7 @@ void TreeElimination<Number, SINGLE>::record_pivot(Number pivot) {
 }
 
 // The last state has the root as its only exit. With a single root exactly one pivot of the whole elimination
-// is of order 1: two of them mean two words that the root alone can govern.
+// is of order 1: two of them mean two words that only the root can govern.
 template <typename Number, bool SINGLE>
 void TreeElimination<Number, SINGLE>::record_last(Block<Number> system) {
   const Number* row = system.row(0);
@@ -307,7 +312,7 @@ void TreeElimination<Number, SINGLE>::record_last(Block<Number> system) {
   if constexpr (!SHIFTED) log_partition_ = log_of(partition_);
 }
 
-// mu(h->m) ∝ w(h->m) esc_m(h), with the order-0 escapes alone where a column has any.
+// mu(h->m) ∝ w(h->m) esc_m(h), using only the order-0 escapes where a column has any.
 template <typename Number, bool SINGLE>
 void TreeElimination<Number, SINGLE>::write(double* out) {
   const Block<Number> weights{levels_.weights.data(), stride_};
@@ -344,7 +349,7 @@ void TreeElimination<Number, SINGLE>::write(double* out) {
   }
 }
 
-// How far scores of arcs into the same word lie apart, at most.
+// The maximum difference between scores of arcs into the same word.
 template <typename Number, bool SINGLE>
 double TreeElimination<Number, SINGLE>::spread() const {
   double widest = 0;

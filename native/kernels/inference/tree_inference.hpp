@@ -1,4 +1,4 @@
-// The four tree classes behind one face: projective or not, single root or not.
+// A common interface to the four classes of trees: projective or not, single root or not.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +14,7 @@ struct TreeClass {
   bool projective = false, single_root = true;
 };
 
-// Whether heads[1..n], all of them known, are those of a tree of the class.
+// Whether heads[1..n], all of them known, form a tree of the class.
 inline bool is_tree(const int32_t* heads, int n, TreeClass trees) {
   int roots = 0;
   for (int m = 1; m <= n; ++m) {
@@ -30,8 +30,8 @@ inline bool is_tree(const int32_t* heads, int n, TreeClass trees) {
   return !trees.single_root || roots == 1;
 }
 
-// One per thread; see eisner.hpp, spanning_tree.hpp, matrix_tree.hpp and wilson.hpp for what each operation promises. spans: words that
-// must be subtrees (projective trees alone).
+// One per thread; eisner.hpp, spanning_tree.hpp, matrix_tree.hpp and wilson.hpp document the operations.
+// spans: words that must be subtrees (projective trees only).
 class TreeInference {
  public:
   double decode(const double* scores, int n, TreeClass kind, int32_t* heads, EisnerSpans spans = {}) {

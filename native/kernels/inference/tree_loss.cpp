@@ -23,7 +23,7 @@ double SentenceLoss<Real>::compute(TreeLoss loss, const ArcScores<Real>& scores,
   return terms.maximised ? by_best_trees(scores, all, gold, trees) : by_sums(scores, all, gold, trees);
 }
 
-// Log Z and the marginals of the trees that agree with what is known.
+// Log Z and the marginals of the trees that agree with the known heads and labels.
 template <typename Real>
 double SentenceLoss<Real>::known_marginals(const ArcScores<Real>& scores, const KnownTree& gold,
                                            TreeClass trees) {
@@ -78,8 +78,8 @@ double SentenceLoss<Real>::by_sums(const ArcScores<Real>& scores, const ArcScore
   return log_z - known_log_z;
 }
 
-// log Z(all) - Σ p(state) score(state), p being the teacher's; its derivative by a score is P(state) - p(state): expected counts of the
-// student less those of the teacher.
+// log Z(all) - Σ p(state) score(state) with the teacher's p; its derivative by a score is P(state) -
+// p(state): the student's expected counts minus the teacher's.
 template <typename Real>
 double SentenceLoss<Real>::compute(TreeLoss loss, const ArcScores<Real>& scores, const TaughtTree& taught,
                                    TreeClass trees) {
@@ -106,8 +106,9 @@ double SentenceLoss<Real>::compute(TreeLoss loss, const ArcScores<Real>& scores,
   return expected.plus(log_z);
 }
 
-// Σ P(state) cost(state). Its derivative by a score is the covariance of the tree's cost with the state: that of the arcs' mean costs, which
-// is the derivative of the arc's marginal along them, and that of the state given its arc. +inf without a tree.
+// Σ P(state) cost(state). Its derivative by a score is the covariance of the tree's cost with the state: the
+// derivative of the arc's marginal in the direction of the arcs' mean costs, plus the covariance with the
+// state given its arc. +inf without a tree.
 template <typename Real>
 template <typename Gold>
 double SentenceLoss<Real>::risk(const ArcScores<Real>& scores, const Gold& gold, TreeClass trees) {
@@ -136,15 +137,16 @@ double SentenceLoss<Real>::risk(const ArcScores<Real>& scores, const Gold& gold,
   return expected;
 }
 
-// The teacher's probability of every state goes to targets_, minus the expected score to `expected`; false if a word has no arc of the
-// teacher's. The scores decide where the teacher says nothing: which cluster a label has, and which label an arc has all of
-// whose labels they lack. So what is taught of heads stays as it is.
+// Writes the teacher's probability of every state to targets_ and subtracts the expected score from
+// `expected`; returns false if a word has none of the teacher's arcs. Where the targets leave states open
+// (the cluster of a label; the label of an arc that lacks all of the targets' labels), the scores decide, so
+// the targets for heads are unchanged.
 template <typename Real>
 bool SentenceLoss<Real>::take_targets(const ArcScores<Real>& scores, const TaughtTree& taught,
                                       CarefulSum& expected) {
   const int clusters = scores.states->clusters;
   targets_.assign(scores.values.size(), 0);
-  // Gives the states first .. first + count - 1 the probability p together.
+  // Distributes the probability p over the states first .. first + count - 1.
   auto give = [&](int first, int count, double p) {
     const Real* values = &scores.values[first];
     const double sum = log_sum(values, count, 1.0);
@@ -164,7 +166,7 @@ bool SentenceLoss<Real>::take_targets(const ArcScores<Real>& scores, const Taugh
     for (int64_t from = taught.first[m - 1], to = from; from < taught.first[m]; from = to) {
       const int h = taught.heads[from];
       double arc = 0,
-             labelled = 0;  // of all labels that the teacher gives the arc, and of those that it can have
+             labelled = 0;  // of all target labels of the arc, and of those that it can have
       for (; to < taught.first[m] && taught.heads[to] == h; ++to) {
         arc += taught.shares[to];
         if (scores.has(h, m) && first_state(h, m, taught.labels[to]) != scores.NONE)
@@ -180,8 +182,8 @@ bool SentenceLoss<Real>::take_targets(const ArcScores<Real>& scores, const Taugh
   return true;
 }
 
-// Score of the best tree of all - score of the best one that agrees with what is known; the derivative is 1 on the states of the
-// first and -1 on those of the second.
+// Score of the best tree overall minus that of the best tree that agrees with the known arcs; the derivative
+// is 1 on the states of the former and -1 on those of the latter.
 template <typename Real>
 double SentenceLoss<Real>::by_best_trees(const ArcScores<Real>& scores, const ArcScores<Real>& all,
                                          const KnownTree& gold, TreeClass trees) {
@@ -193,7 +195,8 @@ double SentenceLoss<Real>::by_best_trees(const ArcScores<Real>& scores, const Ar
   return std::max(ahead.plus(0), 0.0);
 }
 
-// Adds the best tree, times sign, to the gradient, and the scores of its arcs to the sum; false if there is none.
+// Adds the best tree, times sign, to the gradient and the scores of its arcs to the sum; returns false if
+// there is none.
 template <typename Real>
 bool SentenceLoss<Real>::add_best_tree(const ArcScores<Real>& scores, TreeClass trees, Real sign,
                                        CarefulSum& sum) {

@@ -1,8 +1,8 @@
-// Losses on scores: (scores, what is known of the right tree, tree class) → (value, gradient by score). Trainers of every scorer
-// start from these.
+// Losses on scores: (scores, known part of the gold tree, tree class) → (value, gradient by score). The basis
+// of the trainers of every scorer.
 //
-// All but the risk are the difference of two terms: one over all trees, one over the trees that agree with what is known. Heads,
-// labels and clusters that are unknown are summed or maximised out in both.
+// All except the risk are the difference of two terms: one over all trees, one over the trees that agree with
+// the known part. Unknown heads, labels and clusters are summed or maximised out in both.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -15,14 +15,14 @@
 
 namespace arcwise {
 
-// likelihood: -log P(what is known) (Koo et al. 2007; with latent clusters or partial trees Smith & Smith 2007, 5);
-// hinge: the score by which the worst tree, its cost added, is ahead of the best right one (Taskar et al. 2003);
-// softmax-margin: the likelihood with the costs added to the scores of all trees (Gimpel & Smith 2010);
-// risk: the expected cost of a tree, Σ P(tree) cost(tree) (Smith & Eisner 2006; its gradient as in Li & Eisner 2009).
+// likelihood: -log P(known part) (Koo et al. 2007; with latent clusters or partial trees Smith & Smith 2007,
+// 5) hinge: margin violation, max of score + cost over trees minus the best correct score (Taskar et al.
+// 2003) softmax-margin: the likelihood with the costs added to the scores of all trees (Gimpel & Smith 2010)
+// risk: the expected cost, Σ P(tree) cost(tree) (Smith & Eisner 2006; gradient as in Li & Eisner 2009)
 enum class TreeLoss { likelihood, hinge, softmax_margin, risk };
 
-// How the two terms are made: from scores with the costs of wrong arcs added to those of all trees, or not; by the best tree, or
-// by the log of the sum over all.
+// How the two terms are computed: with or without the costs of wrong arcs added to the scores of all trees;
+// as a maximum, or as the log of the sum over trees.
 struct LossTerms {
   bool with_costs, maximised;
 };
@@ -49,18 +49,19 @@ void add_costs(ArcScores<Real>& scores, const Gold& gold) {
   });
 }
 
-// The loss of one sentence after the other; one per thread.
+// Computes the loss of one sentence at a time; one per thread.
 template <typename Real>
 class SentenceLoss {
  public:
-  // The loss, 0 or more; +inf if no tree agrees with what is known. gradient() then has the derivative by each of scores.values.
+  // The loss, at least 0; +inf if no tree agrees with the known part. gradient() then holds the derivative by
+  // each of scores.values.
   double compute(TreeLoss loss, const ArcScores<Real>& scores, const KnownTree& gold, TreeClass trees);
-  // The same where a teacher's distribution p stands for the right tree: -Σ p(tree) log P(tree), the cross-entropy, with likelihood;
-  // with softmax-margin the expected costs are added to the scores of all trees, and the risk is the cost that both expect, trees
-  // of the two being drawn independently. (The hinge has no such form.) What the
-  // teacher says of labels that an arc cannot have goes to its other labels, and what it says of arcs that the scores do not have to the
-  // word's other arcs; +inf if a word has none. (Trees of which these are the marginals need not exist then, and minimising may never
-  // end: score the arcs that the teacher has.)
+  // The same with a teacher's distribution p in place of the gold tree: with likelihood the cross-entropy -Σ
+  // p(tree) log P(tree); with softmax-margin the expected costs are added to the scores of all trees; the
+  // risk is the expected cost under two independent draws of trees. (The hinge has no such form.) Targets for
+  // labels that an arc cannot have move to its other labels, and targets for arcs without scores move to the
+  // word's other arcs; +inf if a word has none. (No tree distribution may have the resulting marginals, and
+  // minimisation may then diverge: score all of the teacher's arcs.)
   double compute(TreeLoss loss, const ArcScores<Real>& scores, const TaughtTree& taught, TreeClass trees);
   const std::vector<Real>& gradient() const { return gradient_; }
 
@@ -83,7 +84,8 @@ class SentenceLoss {
   std::vector<Real> gradient_;
 };
 
-// P(state) of every state, in the order of scores.values; the log partition is returned. arcs, marginals: memory to use.
+// Computes P(state) of every state, in the order of scores.values; returns the log partition. arcs,
+// marginals: workspace.
 template <typename Real>
 double state_marginals(const ArcScores<Real>& scores, TreeClass trees, TreeInference& inference,
                        std::vector<double>& arcs, std::vector<double>& marginals,

@@ -9,9 +9,9 @@ namespace arcwise {
 
 namespace {
 
-// Draws a tree (several roots allowed) word by word. The recursion is that of TreeElimination::solve: at a leaf
-// all words but m are eliminated, the decided ones with the head they have, so that escapes to the root give the
-// distribution of m's head given all decisions so far.
+// Draws a tree (several roots allowed) word by word. The recursion is that of TreeElimination::solve: at a
+// leaf all words except m are eliminated, those already decided with the head they have, so that escapes to
+// the root give the distribution of m's head given all decisions so far.
 template <typename Number>
 class TreeDraw : TreeElimination<Number, false> {
   using Elimination = TreeElimination<Number, false>;
@@ -35,7 +35,7 @@ class TreeDraw : TreeElimination<Number, false> {
   }
 
  private:
-  // What a level keeps of the level above and what it has eliminated, in the order of its rows.
+  // The states that a level keeps of the level above and those it has eliminated, in the order of its rows.
   struct Part {
     std::vector<int> words, eliminated;
   };
@@ -59,8 +59,8 @@ class TreeDraw : TreeElimination<Number, false> {
     }
   }
 
-  // All words but one are eliminated: u_m = 0, u_e = root_e + sum over kept words a of row_e[a] u_a, level by
-  // level.
+  // At a leaf, all words except one are eliminated: u_m = 0, u_e = root_e + sum over kept words a of row_e[a]
+  // u_a, level by level.
   void draw_head(int level) {
     const int word = parts_[level].words[0];
     escape_[word] = Number();
@@ -95,11 +95,11 @@ class TreeDraw : TreeElimination<Number, false> {
     return last;
   }
 
-  // The row of a decided word in the system of a level: its head for certain, or where that leads if
-  // eliminated.
+  // Writes the row of a decided word in the system of a level: its head with certainty, or where that head
+  // leads if it is eliminated.
   void write_decided(int level, int state) {
     const int head = heads_[parts_[level].words[state]];
-    std::vector<Number>& row = decided_row_;  // where the word goes: 0 is the root
+    std::vector<Number>& row = decided_row_;  // exit distribution of the word: 0 is the root
     row.assign(1 + n_, Number());
     row[head] = Number(1.0);
     for (int l = 1; l <= level; ++l) {
@@ -171,7 +171,7 @@ double WilsonSampler::prepare() {
   return log_partition;
 }
 
-// Running sums of w(h->m) over h, relative to the largest.
+// Computes prefix sums of w(h->m) over h, relative to the largest.
 void WilsonSampler::sum_weights() {
   workspace_.cumulative.resize(static_cast<size_t>(width_) * width_);
   for (int m = 1; m <= n_; ++m) {
@@ -188,7 +188,7 @@ void WilsonSampler::sum_weights() {
   }
 }
 
-// An index 0..n with probability proportional to the step of the sums there.
+// Draws an index 0..n with probability proportional to the increment of the sums there.
 int WilsonSampler::draw(const double* sums) {
   const double at = random_.uniform() * sums[n_];
   const double* found = std::upper_bound(sums, sums + width_, at);
@@ -197,7 +197,7 @@ int WilsonSampler::draw(const double* sums) {
   return static_cast<int>(found - sums);
 }
 
-// Wilson's algorithm; false when it took more steps than an elimination is worth, or has nowhere to go.
+// Wilson's algorithm; returns false if it takes more steps than an elimination is worth, or cannot proceed.
 bool WilsonSampler::walk(int root, int32_t* heads) {
   int64_t steps_left = 64 + 3 * static_cast<int64_t>(n_) * n_;
   std::vector<uint8_t>& in_tree = workspace_.in_tree;
@@ -206,8 +206,7 @@ bool WilsonSampler::walk(int root, int32_t* heads) {
   heads[0] = -1;
   if (root) heads[root] = 0;
   for (int start = 1; start <= n_; ++start) {
-    for (int at = start; !in_tree[at];
-         at = heads[at]) {  // a loop is erased when its first word gets a new head
+    for (int at = start; !in_tree[at]; at = heads[at]) {  // erases a loop when its first word gets a new head
       if (--steps_left < 0) return false;
       heads[at] = draw(&workspace_.cumulative[static_cast<size_t>(at) * width_]);
     }
@@ -216,7 +215,7 @@ bool WilsonSampler::walk(int root, int32_t* heads) {
   return true;
 }
 
-// In the smallest numbers that will do, as in matrix_tree.
+// Uses the cheapest number type with enough range, as in matrix_tree.
 void WilsonSampler::draw_by_elimination(const double* scores, int n, int32_t* heads) {
   MatrixTreeWorkspace& memory = workspace_.matrix_tree;
   const auto draw_with = [&]<typename Number>(const double* from, EliminationLevels<Number>& levels) {
@@ -232,7 +231,7 @@ void WilsonSampler::draw_by_elimination(const double* scores, int n, int32_t* he
   draw_with(scores, memory.tall);
 }
 
-// The tree by elimination; where there is a single root, that word takes the place of word 0.
+// Draws the tree by elimination; with a single root, that word takes the place of word 0.
 void WilsonSampler::eliminate(int root, int32_t* heads) {
   if (!single_root_) return draw_by_elimination(scores_, n_, heads);
   heads[0] = -1;

@@ -1,5 +1,5 @@
-// Exact samples of non-projective trees on a GPU: wilson.hpp says how, and why a walk that takes too long may be given up for another
-// method. A thread walks for a draw; a block draws by elimination.
+// Exact samples of non-projective trees on a GPU: wilson.hpp explains the algorithm and why a walk that takes
+// too long can be replaced by another method. Walks use one thread per draw, elimination one block.
 #include "kernels/base/cuda_random.cuh"
 #include "kernels/inference/tree_elimination.cuh"
 
@@ -8,10 +8,10 @@ namespace arcwise {
 struct WilsonArguments {
   const void* scores;  // (sentences, side, side)
   const int32_t* lengths;
-  const void *log_partition, *marginals;  // of the scores' type; marginals with a single root alone
+  const void *log_partition, *marginals;  // in the scores' type; marginals only with a single root
   int64_t* heads;                         // (count, sentences, side)
   int32_t* unfinished;  // (count, sentences): 0, or 1 + the word under the root (1: several roots)
-  char* workspace;      // a slice for each block, or null: everything is in shared memory
+  char* workspace;      // one slice per block, or null if everything is in shared memory
   int64_t slice;
   uint64_t seed;
   int32_t sentences, side, count;
@@ -42,8 +42,8 @@ struct Walks {
   int sentence, first_draw, n, stride;
   bool single;
   short* next;  // next[word * threads + thread]: the head of a word in a thread's walk
-  double*
-      sums;  // row m: running sums of the weights of the heads 0..n of word m; row 0: of the words under a single root
+  // Row m: prefix sums of the weights of word m's heads 0..n; row 0: of the words under a single root.
+  double* sums;
   static constexpr int IN_TREE = 1 << 14;
 
   DEVICE Walks(const WilsonArguments& arguments, int sentence, int first_draw)
@@ -87,7 +87,7 @@ struct Walks {
     sync_block();
   }
 
-  // Running sums of w(h->m) over h, relative to the largest.
+  // Computes prefix sums of w(h->m) over h, relative to the largest.
   DEVICE void sum_weights() const {
     for (int m = thread_index(); m <= n; m += thread_count()) {
       double largest = minus_infinity(), sum = 0;
@@ -108,8 +108,9 @@ struct Walks {
     }
   }
 
-  // An index 0..n with probability proportional to the step of the sums there: the first whose sum is above a random part of all; where
-  // rounding makes that part all of it, the first that has all.
+  // Draws an index 0..n with probability proportional to the increment of the sums there: the first whose sum
+  // exceeds a random fraction of the total or, if rounding makes that the total itself, the first that
+  // reaches it.
   DEVICE int choose(const double* row, CounterRandom& random) const {
     const double at = random.uniform() * row[n];
     const bool is_end = !(row[n] > at);
@@ -124,7 +125,7 @@ struct Walks {
     return low;
   }
 
-  // Wilson's algorithm; false when it took more steps than an elimination is worth.
+  // Wilson's algorithm; returns false if it takes more steps than an elimination is worth.
   DEVICE bool walk(int root, CounterRandom& random) const {
     int64_t steps_left = 64 + static_cast<int64_t>(n) * n;
     for (int m = 0; m <= n; ++m) next_of(m) = 0;
@@ -144,8 +145,9 @@ struct Walks {
   }
 };
 
-// Draws a tree word by word, as TreeDraw of wilson.cpp does. States 0..n-1 are words; halves of them are ranges, so what a level keeps and
-// what it eliminates are two ranges. `root`: the word that takes the place of word 0, or 0.
+// Draws a tree word by word, as TreeDraw of wilson.cpp does. States 0..n-1 are words and halves of them are
+// ranges, so what a level keeps and what it eliminates are two ranges. `root`: the word that takes the place
+// of word 0, or 0.
 struct TreeDraw {
   using Number = WideNumber;
   using Team = Lanes<8>;
@@ -163,7 +165,7 @@ struct TreeDraw {
   int sentence, draw, root, n;
   Watch* watch;
   double* shifts;
-  Number *escapes, *scratch, *matrices;  // escapes[1 + state]; a row of scratch for each team
+  Number *escapes, *scratch, *matrices;  // escapes[1 + state]; one scratch row per team
   int* heads;                            // heads[state]: 0, or 1 + a state
 
   DEVICE TreeDraw(const WilsonArguments& arguments, int sentence, int draw, int root)
@@ -190,7 +192,7 @@ struct TreeDraw {
     return as<Number>::exp(left > LOWEST_SCORE || left == minus_infinity() ? left : LOWEST_SCORE);
   }
 
-  // What level `level` keeps and eliminates on the way to one state; level 0 keeps all.
+  // The states that a level keeps and eliminates on the way to one state; level 0 keeps all.
   DEVICE Part part(int level, int state) const {
     Part part{0, n, 0, 0};
     for (int l = 0; l < level; ++l) {
@@ -218,7 +220,7 @@ struct TreeDraw {
     CounterRandom random(arguments.seed, sentence, draw, 1);
     fill();
     for (int state = 0; state < n; ++state) {
-      int level = 1;  // the first at which this state parts from the one before it
+      int level = 1;  // first level where this state's path differs from its predecessor's
       while (state > 0 && part(level, state).first == part(level, state - 1).first) ++level;
       if (state > 0) write_decided(level - 1, state);
       for (; part(level - 1, state).kept > 1; ++level) eliminate(level, state);
@@ -243,7 +245,7 @@ struct TreeDraw {
     sync_block();
   }
 
-  // The system of a level from that of the level above, with what it keeps in front, and without the rest.
+  // Builds the system of a level from the level above, with the kept states in front and without the others.
   DEVICE void eliminate(int level, int state) const {
     const Part own = part(level, state), above = part(level - 1, state);
     for (int i = Team::group(); i < own.states(); i += Team::groups()) {
@@ -270,14 +272,15 @@ struct TreeDraw {
     sync_block();
   }
 
-  // All words but one are eliminated: u_m = 0, u_e = root_e + Σ_a row_e[a] u_a over kept states a, level by level.
-  // p(head of m = h) ∝ w(h->m) u_h, and w(0->m) for the root.
+  // At a leaf, all words except one are eliminated: u_m = 0, u_e = root_e + Σ_a row_e[a] u_a over kept states
+  // a, level by level. p(head of m = h) ∝ w(h->m) u_h, and w(0->m) for the root.
   DEVICE void draw_head(int deepest, int state, double left) const {
     if (thread_index() == 0) escapes[0] = {1, 0}, escapes[1 + state] = {};
     sync_block();
     for (int level = deepest; level > 0; --level) {
       const Part own = part(level, state);
-      for (int first = 0; first < own.other; first += Team::groups()) {  // as often for every team of a warp
+      // Equally often for every team of a warp.
+      for (int first = 0; first < own.other; first += Team::groups()) {
         const int e = first + Team::group();
         Number sum{};
         if (e < own.other) {
@@ -308,12 +311,14 @@ struct TreeDraw {
     sync_block();
   }
 
-  // The rows of the decided words in the system of a level, those before `end`: their heads for certain, or where those lead if eliminated.
+  // Writes the rows of the decided words before `end` in the system of a level: their heads with certainty,
+  // or where those lead if eliminated.
   DEVICE void write_decided(int level, int end) const {
     const Part own = part(level, end);
-    Number* to =
-        scratch + static_cast<int64_t>(Team::group()) * arguments.side;  // where the word goes: 0 is the root
-    for (int first = own.first; first < end; first += Team::groups()) {  // as often for every team of a warp
+    // Exit distribution of the word: index 0 is the root.
+    Number* to = scratch + static_cast<int64_t>(Team::group()) * arguments.side;
+    // Equally often for every team of a warp.
+    for (int first = own.first; first < end; first += Team::groups()) {
       const int state = first + Team::group();
       const bool busy = state < end;
       for (int h = Team::lane(); busy && h <= n; h += Team::COUNT)

@@ -1,4 +1,4 @@
-// AdaGrad (Duchi, Hazan & Singer 2011): a step along a gradient is the shorter, the more its weight has moved before.
+// AdaGrad (Duchi, Hazan & Singer 2011): the step size of a weight shrinks with its past gradients.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -8,12 +8,13 @@
 namespace arcwise {
 
 struct AdaGrad {
-  Table<float> squares;  // of each weight: Σ gradient² so far
+  Table<float> squares;  // by weight: Σ gradient² so far
 
-  // damping: what the sums of squares start with. Above 0, weights that rarely change do not leap.
+  // damping: initial value of the sums of squares. Above 0, it keeps rarely updated weights from making large
+  // steps.
   explicit AdaGrad(size_t cells = 0, float damping = 0) : squares(cells, damping) {}
 
-  // rate · gradient / √(Σ gradient²), this gradient among them.
+  // rate · gradient / √(Σ gradient²), where the sum includes this gradient.
   template <typename Real>
   Real step(size_t place, Real rate, Real gradient) {
     squares[place] += static_cast<float>(gradient * gradient);

@@ -1,9 +1,10 @@
-// Averaging over all steps of online training (Collins 2002), without adding up all weights after every step:
-// beside each weight stands the sum of its changes, each times the number of the step that made it.
+// Weight averaging over all steps of online training (Collins 2002) without adding up all weights after every
+// step: each weight has a running sum of its changes, each multiplied by the number of the step that made it.
+// Then
 //
 //   average = w - sum / steps
 //
-// The first step is step 1, and `steps` the number of the one to come. Of the vectors of weights w_0 = 0, w_1, …
+// Steps are numbered from 1, and `steps` is the number of the next one. Of the weight vectors w_0 = 0, w_1, …
 // so far, `steps` in all, a change made in step t is missing from the first t.
 #pragma once
 #include <algorithm>
@@ -15,7 +16,7 @@
 
 namespace arcwise {
 
-// Weights: a vector of float of its own, or a reference to somebody's. Sum: the type of the sums.
+// Weights: an owned vector of float or a reference to one. Sum: the type of the sums.
 template <typename Weights, typename Sum>
 struct Averaged {
   Weights weights;
@@ -44,13 +45,13 @@ struct Averaged {
     }
   }
 
-  // The average starts anew with the weights as they are.
+  // Restarts averaging from the current weights.
   void restart() {
     std::fill(sums.begin(), sums.end(), Sum{0});
     steps = 1;
   }
 
-  // Writes weights - mean(sum) for each; `mean` divides by the steps, and rounds as its trainer always did.
+  // Writes weights - mean(sum) for each; `mean` divides by the number of steps, with the caller's rounding.
   template <typename Mean>
   void average(float* out, Mean mean) const {
     for (size_t i = 0; i < weights.size(); ++i) out[i] = static_cast<float>(weights[i] - mean(sums[i]));

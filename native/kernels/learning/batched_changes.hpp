@@ -1,8 +1,9 @@
-// Learning from several sentences at the same time: each of a batch is learned from with the same weights, and then the changes
-// are put together. A cell that k sentences of the batch want to change gets the sum of their changes, divided by √k: what one
-// alone knows counts in full, what many have found out from the same weights counts less than as often as it was found.
+// Mini-batch learning: the sentences of a batch are learned from in parallel with the same weights, and their
+// changes are then combined. A cell that k sentences change gets the sum of their changes divided by √k: a
+// change that only one sentence makes counts in full, whereas changes that many sentences make from the same
+// weights are partly redundant.
 //
-// What comes out depends on the batches and not on the threads.
+// Results depend on the batches but not on the number of threads.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -21,7 +22,7 @@
 
 namespace arcwise {
 
-// The changes of the sentences of a batch, in groups of cells: threads put together groups of their own.
+// The changes of the sentences of a batch, in groups of cells; each thread combines its own groups.
 class BatchedChanges {
  public:
   static constexpr size_t GROUPS = 64;
@@ -40,7 +41,7 @@ class BatchedChanges {
     SparseVector sums;
     std::vector<uint32_t> counts;
   };
-  // Calls make(place, change) for each cell of the group that any of the first `sentences` changes.
+  // Calls make(place, change) for each cell of the group changed by any of the first `sentences`.
   template <typename Make>
   void put_together(size_t group, size_t sentences, Workspace& own, Make make) const {
     own.sums.clear();
@@ -57,7 +58,7 @@ class BatchedChanges {
   }
 
  private:
-  // Neighbours in memory belong to one group, so that threads do not write to the same lines.
+  // Neighbouring cells belong to one group, so that threads do not share cache lines.
   static size_t group_of(uint32_t place) { return (place >> 5) * 0x9E3779B1u >> 26; }
 
   std::vector<std::vector<SparseVector::Entry>> changes_;
@@ -65,9 +66,9 @@ class BatchedChanges {
 
 constexpr size_t BATCH_WINDOW = 16;  // batches
 
-// Items 0..count-1 in the order in which they are learned from, batch by batch. Those of a batch are of about the same length, so
-// that no thread waits long for another: in a window of some batches, the longest make the first batch, and so on. The batch with
-// the earliest item is then the first; one that is not full is the last.
+// The order in which items 0..count-1 are learned from, batch by batch. Items of a batch have about the same
+// length, so that threads finish together: within a window of several batches, the longest items form a
+// batch, and so on; the batch with the earliest item comes first. An incomplete batch comes last.
 template <typename Length>
 std::vector<size_t> arranged_batches(size_t count, size_t batch, Length length) {
   std::vector<size_t> order(count), arranged;
@@ -76,7 +77,7 @@ std::vector<size_t> arranged_batches(size_t count, size_t batch, Length length) 
     const size_t end = std::min(start + BATCH_WINDOW * batch, count);
     std::stable_sort(order.data() + start, order.data() + end,
                      [&](size_t a, size_t b) { return length(a) > length(b); });
-    std::vector<std::pair<size_t, size_t>> batches;  // (earliest item, where it starts)
+    std::vector<std::pair<size_t, size_t>> batches;  // (earliest item, start)
     for (size_t first = start; first < end; first += batch) {
       const bool full = first + batch <= end;
       const size_t* items = order.data() + first;
@@ -89,8 +90,8 @@ std::vector<size_t> arranged_batches(size_t count, size_t batch, Length length) 
   return arranged;
 }
 
-// For each batch in turn: learn(item, worker) of its items first..last-1, at the same time; then put(group, first, last, worker) of
-// all groups, at the same time.
+// For each batch in turn: calls learn(item, worker) in parallel for its items first..last-1, then put(group,
+// first, last, worker) in parallel for all groups.
 template <typename Learn, typename Put>
 void batched_steps(size_t count, size_t batch, int threads, Learn learn, Put put) {
   const size_t batches = (count + batch - 1) / batch;

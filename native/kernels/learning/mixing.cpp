@@ -7,7 +7,7 @@
 namespace arcwise {
 namespace {
 
-constexpr size_t BLOCK = size_t{1} << 15;  // cells that are looked at together: their sums stay in the cache
+constexpr size_t BLOCK = size_t{1} << 15;  // cells processed together: their sums stay in the cache
 
 size_t blocks(size_t cells) { return (cells + BLOCK - 1) / BLOCK; }
 
@@ -37,7 +37,7 @@ void mix_table(std::span<float> table, const std::vector<Changes>& trainers, int
   parallel_for(blocks(table.size()), threads, [&](size_t block, size_t) {
     const size_t start = block * BLOCK, end = std::min(start + BLOCK, table.size());
     std::vector<double> sums(end - start, 0);
-    std::vector<uint32_t> changed(end - start, 0);  // how many trainers changed the cell
+    std::vector<uint32_t> changed(end - start, 0);  // number of trainers that changed the cell
     for (const Changes& own : trainers) {
       auto at = std::lower_bound(own.places.begin(), own.places.end(), start) - own.places.begin();
       for (auto i = static_cast<size_t>(at); i < own.places.size() && own.places[i] < end; ++i) {

@@ -1,11 +1,11 @@
-// Choosing among candidates with a log-linear model. A candidate is a set of outputs, and its score the sum
-// of theirs:
+// A log-linear model over candidates. A candidate is a set of outputs, and its score is the sum of their
+// scores:
 //
 //   p(c | item) = exp s(c) / Σ_c' exp s(c'),   s(c) = Σ over outputs o of c, features f of the item: w(f, o)
 //
 // With one output per candidate this is multinomial logistic regression (a class per output); with several,
-// candidates share what they have in common (FEATS strings share their Key=Value pairs), so that a candidate
-// never seen with a feature is still scored well.
+// candidates share parameters (FEATS strings share their Key=Value pairs), so that a candidate never seen
+// with a feature still gets a meaningful score.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace arcwise {
 
 struct SoftmaxTask {
   Lists outputs_of_candidate;
-  Lists candidates_of_set;  // which candidates compete; an item names a set
+  Lists candidates_of_set;  // competing candidates; an item names a set
   size_t output_count = 0;
 
   size_t choices(size_t set) const {
@@ -28,7 +28,7 @@ struct SoftmaxTask {
 struct SoftmaxItems {
   Lists features;
   std::vector<uint32_t> set;
-  std::vector<uint32_t> gold;  // a candidate of the set
+  std::vector<uint32_t> gold;  // the correct candidate of the set
   size_t size() const { return set.size(); }
 };
 
@@ -37,11 +37,11 @@ struct SoftmaxWorkspace {
   std::vector<float> candidate_scores;
 };
 
-// Fills workspace.candidate_scores with the probabilities of the candidates of the set; returns the place of
-// the best in the set. output_scores must hold the scores of the outputs.
+// Fills workspace.candidate_scores with the probabilities of the candidates of the set; returns the index of
+// the best one. output_scores must hold the scores of the outputs.
 size_t softmax_probabilities(const SoftmaxTask& task, size_t set, SoftmaxWorkspace& workspace);
 
-// Learns the weights by AdaGrad on the log-loss, items in an order drawn anew in each epoch.
+// Trains the weights by AdaGrad on the log-loss; each epoch shuffles the items.
 SparseLinear softmax_train(const SoftmaxTask& task, SoftmaxItems& items, const TrainingOptions& options);
 
 }  // namespace arcwise

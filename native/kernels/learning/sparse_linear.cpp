@@ -12,7 +12,7 @@
 namespace arcwise {
 namespace {
 
-// Numbers 0, 1, … for 64-bit keys in order of first appearance, with a count each.
+// Assigns numbers 0, 1, … to 64-bit keys in order of first appearance, and counts them.
 class Numbering {
  public:
   uint32_t number(uint64_t key) {
@@ -46,7 +46,7 @@ class Numbering {
   std::vector<int32_t> slots_;
 };
 
-// The pairs (key << 16 | output) that occur often enough, sorted.
+// The pairs (key << 16 | output) that reach the minimum count, sorted.
 std::vector<uint64_t> frequent_pairs(const Lists& features, const Lists& outputs, uint32_t min_count) {
   Numbering pairs;
   for (size_t item = 0; item < features.size(); ++item)
@@ -92,7 +92,7 @@ void SparseLinear::index() {
   for (; size < keys_.size() + keys_.size() / 3; --shift_) size *= 2;
   slots_.assign(size, Slot{});
   for (size_t i = 0; i < keys_.size(); ++i) {
-    if (starts_[i] == starts_[i + 1]) continue;  // a row without entries is none
+    if (starts_[i] == starts_[i + 1]) continue;  // skip rows without entries
     size_t slot = home(keys_[i]);
     while (slots_[slot].end != 0) slot = (slot + 1) & (size - 1);
     slots_[slot] = {keys_[i], static_cast<uint32_t>(i), starts_[i], starts_[i + 1]};
@@ -163,7 +163,7 @@ void RegularisedAdaGrad::drop_small_weights() {
   for (size_t i = 0; i < weights_.size(); ++i)
     if (std::fabs(weights_[i]) < options_.prune) {
       weights_[i] = 0.0f;
-      adagrad_.squares[i] = std::numeric_limits<float>::infinity();  // steps of size 0 from now on
+      adagrad_.squares[i] = std::numeric_limits<float>::infinity();  // makes all further steps 0
     }
 }
 

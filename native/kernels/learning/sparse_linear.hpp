@@ -1,8 +1,8 @@
 // Linear scores from hashed features: score(output) = Σ over the active features f of weight(f, output).
 //
-// A (feature, output) pair has a weight only if it occurs in training ("supported" pairs), so a model is a
-// list of sparse rows, one per feature: small on disk, and a lookup touches one row per active feature.
-// Features are 32-bit keys (the upper half of a 64-bit hash); a feature that training never saw has no row.
+// A (feature, output) pair has a weight only if it occurs in training (a "supported" pair), so a model is a
+// list of sparse rows, one per feature: small on disk, with one row lookup per active feature. Features are
+// 32-bit keys (the upper half of a 64-bit hash); a feature not seen in training has no row.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -36,7 +36,7 @@ class SparseLinear {
                std::vector<float> weights);
 
   // A model of zero weights for the pairs (feature of an item, output of an item) that occur at least
-  // `min_count` times. The feature keys in `features` are replaced by row numbers; those without a row go.
+  // `min_count` times. Replaces the feature keys in `features` by row numbers and drops those without a row.
   static SparseLinear supported(Lists& features, const Lists& outputs, uint32_t min_count);
 
   // Row of a feature, -1 if it has none.
@@ -50,7 +50,7 @@ class SparseLinear {
     add_entries(found->start, found->end, scores);
   }
 
-  // `add` of each key, in order. All rows are asked for before the first is needed, because few are near.
+  // Applies `add` to each key, in order. Prefetches all rows first, because most are not in the cache.
   void add_all(const std::vector<uint32_t>& keys, float* scores) const {
     constexpr size_t AT_A_TIME = 128;
     const Slot* found[AT_A_TIME];
@@ -66,7 +66,7 @@ class SparseLinear {
     }
   }
 
-  // The same model without the weights below `threshold` in absolute value, and without empty rows.
+  // A copy without the weights below `threshold` in absolute value and without empty rows.
   SparseLinear pruned(float threshold) const;
 
   size_t rows() const { return keys_.size(); }
@@ -78,13 +78,14 @@ class SparseLinear {
   std::vector<float>& weights() { return weights_; }
 
  private:
-  // A place of the table of keys, with all that a lookup needs beside the key; free if end = 0.
+  // A slot of the key table, with all that a lookup needs besides the key; empty if end = 0.
   struct Slot {
     uint32_t key = 0, row = 0, start = 0, end = 0;
   };
 
   void index();
-  // A key belongs where its upper bits say: keys are sorted, so the table is filled from front to back.
+  // The home slot of a key is given by its upper bits: keys are sorted, so the table is filled from front to
+  // back.
   size_t home(uint32_t key) const { return static_cast<size_t>(static_cast<uint64_t>(key) >> shift_); }
   const Slot* find(uint32_t key) const {
     size_t mask = slots_.size() - 1;
@@ -109,17 +110,17 @@ struct TrainingOptions {
   float rate = 0.1f;
   float damping = 0.0f;  // see AdaGrad
   float l2 = 0.0f;
-  uint32_t min_count = 1;  // of a pair of feature and output
-  float prune = 0.0f;      // weights below this after half the epochs stay 0; the others make up for them
-  float dropout = 0.0f;  // share of an item's features left out when it is learned from (softmax_train only)
+  uint32_t min_count = 1;  // minimum count of a (feature, output) pair
+  float prune = 0.0f;    // weights below this after half the epochs stay 0 while the others continue training
+  float dropout = 0.0f;  // feature dropout rate in training (softmax_train only)
   uint64_t seed = 1;
 };
 
-// A random order of 0 .. order.size()-1, the same for the same seed and epoch.
+// Shuffles `order`, deterministically for a seed and epoch.
 void shuffle(std::vector<uint32_t>& order, uint64_t seed, int epoch);
 
-// Weights learned by AdaGrad with L2 regularisation. What is used in the end is their average over the ends of
-// the epochs of the second half.
+// Weights trained by AdaGrad with L2 regularisation. The final weights are the average over the epoch ends of
+// the second half of training.
 class RegularisedAdaGrad {
  public:
   RegularisedAdaGrad(std::vector<float>& weights, const TrainingOptions& options)
@@ -130,7 +131,7 @@ class RegularisedAdaGrad {
 
   // One step against the gradient of the loss.
   void step(size_t at, float gradient);
-  // A step of every entry of a row by the gradient of its output. The weights must be the model's.
+  // Takes a step of every entry of a row by the gradient of its output. The weights must be the model's.
   void step_row(const SparseLinear& model, size_t row, const float* gradient_of_output);
 
   void end_epoch(int epoch);

@@ -17,7 +17,7 @@ class SparseVector {
     used_.clear();
     entries_.clear();
   }
-  // The number of the place among the entries is returned.
+  // Returns the index of the entry for the place.
   uint32_t add(uint32_t place, double value) {
     if (entries_.size() * 2 >= slots_.size()) grow();
     uint32_t slot = slot_of(place);

@@ -3,6 +3,8 @@
 #include <cstdint>
 #if defined(__SSE2__)
 #include <emmintrin.h>
+#elif defined(__wasm_simd128__)
+#include <wasm_simd128.h>
 #endif
 
 #include "kernels/neural/network_loops.hpp"
@@ -30,6 +32,8 @@ inline Ints spread_inputs(const Activation* from) {
 inline Ints dot(Ints sum, Ints inputs, Ints weights) {
 #if defined(__SSE2__)
   return sum + (Ints)_mm_madd_epi16((__m128i)inputs, (__m128i)weights);
+#elif defined(__wasm_simd128__)
+  return sum + (Ints)wasm_i32x4_dot_i16x8((v128_t)inputs, (v128_t)weights);
 #else
   const ByteWeights x = (ByteWeights)inputs, w = (ByteWeights)weights;
   for (int i = 0; i < WIDTH; ++i) sum[i] += x[2 * i] * w[2 * i] + x[2 * i + 1] * w[2 * i + 1];

@@ -36,7 +36,7 @@ void collect_trees(const TransitionState& state, std::unordered_set<std::string>
   });
 }
 
-// Easy-first with the same arc distance: it sees the whole sentence at once, so it finds nearer trees.
+// Easy-first with the same arc distance: it sees the whole sentence at once, so its nearest trees are nearer.
 TransitionSystem easy_first_like(const TransitionSystem& like) {
   TransitionSystem system;
   system.capacity = system.start = TransitionSystem::UNBOUNDED;

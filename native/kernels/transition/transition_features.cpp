@@ -16,7 +16,7 @@ constexpr std::string_view SLOT_NAMES[SLOTS] = {
 constexpr size_t MAX_ELEMENTS = 256;
 constexpr int32_t FAR = 16;
 
-// A cheaper combination than hash_pair: the values are well mixed already.
+// Cheaper than hash_pair, because the values are already well mixed.
 uint64_t combine(uint64_t h, uint64_t value) {
   h = (h ^ value) * 0x9FB21C651E98DF25ULL;
   return h ^ h >> 29;
@@ -174,7 +174,7 @@ uint64_t TransitionTemplates::value(const Element& e, const SentenceAtoms& sente
       uint64_t seen = 1;
       const int32_t first = std::max(a, 0) + 1;
       for (int32_t t = first; t < b; ++t) {
-        if (t == first + FAR && b - t > FAR) t = b - FAR;  // of a long stretch only its two ends
+        if (t == first + FAR && b - t > FAR) t = b - FAR;  // in a long span look at its two ends only
         seen |= uint64_t{2} << sentence.tags[t];
       }
       return mix(seen);

@@ -1,4 +1,4 @@
-// Features of a move: templates over the two tokens it is about, their neighbours, children and heads (Zhang
+// Features of a move: templates over the two tokens it concerns, their neighbours, children and heads (Zhang
 // & Nivre 2011, generalised from stack and buffer to any pair of operative tokens).
 //
 // A template is a list of elements, such as "a:lower b:upos distance". An element is a slot and an attribute:
@@ -62,7 +62,7 @@ struct PairContext {
   uint32_t lefts[2], rights[2];  // label sets of a and b
   uint8_t left[2], right[2];     // child counts of a and b
   int32_t place_distance;        // of the places in O
-  int32_t unused = 0;            // no padding: the bytes are hashed
+  int32_t unused = 0;            // avoids padding: the bytes are hashed
 
   uint64_t signature() const;
 };
@@ -70,22 +70,23 @@ static_assert(sizeof(PairContext) % 8 == 0);
 
 PairContext pair_context(const TransitionState& state, int32_t a, int32_t b, int place_distance);
 
-// One sentence as the templates see it: the atoms of its words and of the root (token 0), row by row.
+// One sentence as seen by the templates: the atoms of its words and of the root (token 0), row by row.
 struct SentenceAtoms {
   const uint64_t* atoms;
-  const uint8_t* tags;  // small numbers of the tags, for `between`
+  const uint8_t* tags;  // tags as small integers, for `between`
   int words;
 };
 
 class TransitionTemplates {
  public:
-  // Throws std::invalid_argument that names the template and the element which is not understood.
+  // Throws std::invalid_argument, naming the template and the element that is not recognised.
   TransitionTemplates() = default;
   TransitionTemplates(const std::vector<std::string>& templates, const std::vector<std::string>& atom_names);
 
   size_t size() const { return lengths_.size(); }
 
-  // The hashes of all templates whose tokens are there; returns how many. `hashes` has room for size().
+  // Writes the hashes of all templates whose tokens exist; returns their number. `hashes` has space for
+  // size().
   int extract(const SentenceAtoms& sentence, const PairContext& context, uint64_t* hashes) const;
 
  private:
@@ -102,7 +103,7 @@ class TransitionTemplates {
 
   size_t atoms_ = 0;
   std::vector<Element> elements_;
-  std::vector<uint16_t> parts_;  // numbers of elements, template after template
+  std::vector<uint16_t> parts_;  // element numbers, template by template
   std::vector<uint8_t> lengths_;
 };
 

@@ -33,8 +33,9 @@ bool has_bottom_up(const TransitionSystem& system, MoveKind kind) {
                      [&](const Transition& t) { return t.kind == kind && t.bottom_up; });
 }
 
-// Removing a complete token brings the others closer together, which closes no way, unless a move must
-// involve the leftmost active token, or must not involve the rightmost one: another token is there then.
+// Removing a complete token brings the others closer together and never makes an arc unreachable, unless a
+// move must involve the leftmost active token, or must not involve the rightmost one, because removal changes
+// which token that is.
 bool removing_never_hurts(const TransitionSystem& system) {
   if (system.capacity == 2 || decomposable_as(system) == Decomposable::hybrid) return true;
   return std::none_of(system.transitions.begin(), system.transitions.end(), [](const Transition& t) {
@@ -47,7 +48,7 @@ bool is_plainly_bottom_up(const TransitionSystem& system) {
   return system.bottom_up() && !system.arc_shifts() && !system.many_heads && removing_never_hurts(system);
 }
 
-// Where the tokens of an arc-eager or hybrid state are after a move, without a copy of the state.
+// The positions of tokens after a move of an arc-eager or hybrid state, without copying the state.
 class AfterMove {
  public:
   explicit AfterMove(const TransitionState& state) : state_(state), front_(state.top()) {}
@@ -72,11 +73,11 @@ class AfterMove {
   bool is_stacked(int32_t token) const {
     return token != front_ && token != gone_ && state_.is_operative(token);
   }
-  // At the front of the buffer (O[1]) or behind it (U); the root is the last of them.
+  // At the front of the buffer (O[1]) or behind it (U); the root is last.
   bool in_input(int32_t token) const {
     return token == front_ || (!state_.is_operative(token) && head(token) == NO_TOKEN);
   }
-  // Nothing leaves the stack from under a token, so what lies on another one does so until it gets a head.
+  // Only the top leaves the stack, so a token above another one stays there until it gets a head.
   bool lies_on_another(int32_t token) const { return is_stacked(token) && state_.before(token) != NO_TOKEN; }
 
  private:
@@ -84,22 +85,22 @@ class AfterMove {
   int32_t front_, gone_ = NO_TOKEN, attached_ = NO_TOKEN, head_ = NO_TOKEN;
 };
 
-// Gold arcs that are reachable one by one, but not with a single root: how many must be given up. Gold is
-// projective with one root r, so that no gold arc covers r.
-//   r lies on another token of the stack. That one cannot leave before r does, so it or a later word becomes
-//   the root, and 0 -> r is lost.
-//   Arc-eager: a word of the stack gets its head from the input only, and all but the lowest one need one. Let
-//   c be the word from which gold arcs within reach, and those built, lead to the last word. If c lies on
-//   another word and has no gold head to wait for, every word that could take it is below c, or comes while c
-//   still waits for others: one arc on the way from c to the last word is lost.
-// Nothing else is lost: a word without a gold head in reach finds another one (test_oracle.py searches all).
+// The number of gold arcs that must be given up for a single root although each is reachable on its own. Gold
+// is projective with one root r, so no gold arc covers r.
+//   r lies on another token of the stack. That token cannot leave before r does, so it or a later word
+//   becomes the root, and 0 -> r is lost.
+//   Arc-eager: a word of the stack gets its head from the input only, and all but the lowest one need one.
+//   Let c be the word from which reachable and built gold arcs lead to the last word. If c lies on another
+//   word and has no gold head to wait for, every word that could take it is below c, or comes while c still
+//   waits for others: one arc on the way from c to the last word is lost.
+// Nothing else is lost: a word without a reachable gold head finds another one (test_oracle.py searches all).
 int lost_to_single_root(Decomposable system, const AfterMove& state, const GoldArcs& gold) {
   const int32_t r = gold.root();
   int lost = r != NO_TOKEN && state.head(r) == NO_TOKEN && state.lies_on_another(r);
   if (system != Decomposable::arc_eager || !state.in_input(state.words())) return lost;
   int32_t c = state.words();
   for (int step = 0; step < state.words();
-       ++step) {  // no more words: a gold tree with crossing arcs may lead in a circle
+       ++step) {  // at most `words` steps: a gold tree with crossing arcs may have a cycle here
     int32_t above = state.head(c);
     if (above == NO_TOKEN) {
       above = gold.head(c);
@@ -174,7 +175,8 @@ void TransitionOracle::count_missing(const TransitionState& state, const GoldArc
   }
 }
 
-// An arc must be gold, and a token may go only when all its gold arcs are built. Needs missing_ of `state`.
+// Whether a move builds a gold arc, if any, and removes a token only after all its gold arcs. Needs missing_
+// of `state`.
 bool TransitionOracle::keeps_gold(const TransitionState& state, const GoldArcs& gold,
                                   const Move& move) const {
   const Transition& t = state.system().transitions[move.transition];
@@ -185,8 +187,8 @@ bool TransitionOracle::keeps_gold(const TransitionState& state, const GoldArcs& 
   return !t.bottom_up || missing_[arc.modifier] == 1;
 }
 
-// Reduces a complete token whose head is in reach whenever there is one, else shifts. Reducing early never
-// hurts: it only brings the others closer together.
+// Reduces a complete token whose head is within reach whenever there is one, otherwise shifts. Reducing early
+// never hurts: it only brings the others closer together.
 bool TransitionOracle::derive_bottom_up(TransitionState& state, const GoldArcs& gold,
                                         std::vector<Move>* moves) {
   count_missing(state, gold);
@@ -225,10 +227,10 @@ std::string TransitionOracle::key(const TransitionState& state) {
   return out;
 }
 
-// Depth first, remembering states from which gold is out of reach. Where SHIFT is a move of its own, gold
-// arcs without a shift and removals of complete tokens are taken at once: they close no way (unless the same
-// arc could also have removed its modifier). Only where a SHIFT hangs on an arc, or is the alternative to
-// one, do ways part.
+// Depth-first search that remembers states from which gold is unreachable. If SHIFT is a separate move, gold
+// arcs without a shift and removals of complete tokens are applied immediately, because they never make gold
+// unreachable (unless the same arc could also have removed its modifier). The search only branches where a
+// SHIFT is coupled to an arc or is the alternative to one.
 bool TransitionOracle::search(const TransitionState& state, const GoldArcs& gold, std::vector<Move>& path) {
   count_missing(state, gold);
   if (state.is_final())
@@ -260,7 +262,7 @@ bool TransitionOracle::search(const TransitionState& state, const GoldArcs& gold
   return false;
 }
 
-// Where gold arcs are lost one by one, a derivation is any way along which none is. Shifting is the last
+// In decomposable systems a derivation is any sequence of moves that loses no gold arc. Shifting is the last
 // resort.
 bool TransitionOracle::derive_without_cost(TransitionState& state, const GoldArcs& gold,
                                            std::vector<Move>* moves) {
@@ -322,7 +324,7 @@ void TransitionOracle::correct_moves(const TransitionState& state, const GoldArc
     if (t.is_arc()) move.label = gold.label(arc_of(state, move).head, arc_of(state, move).modifier);
     moves.push_back(move);
   });
-  if (moves.size() <= 1) return;  // some move is correct, so this is the one
+  if (moves.size() <= 1) return;  // some move is correct, so it must be this one
   auto closes = [&](const Move& move) {
     if (decomposable != Decomposable::no) return cost(decomposable, state, gold, move) > 0;
     if (bottom_up && system.transitions[move.transition].is_arc()) return false;
@@ -341,18 +343,18 @@ int TransitionOracle::cost(Decomposable system, const TransitionState& state, co
          lost_to_single_root(system, AfterMove(state), gold);
 }
 
-// The gold arcs that no derivation with any number of roots can build after `move`.
+// Counts the gold arcs that no derivation with any number of roots can build after `move`.
 int TransitionOracle::arcs_out_of_reach(Decomposable system, const TransitionState& state,
                                         const GoldArcs& gold, const Move& move) {
   const MoveKind kind = state.system().transitions[move.transition].kind;
   const int n = state.words();
   int lost = 0;
-  // In reach of the buffer: O[1], the front of the buffer in arc-eager and hybrid, and U.
+  // Reachable from the buffer: O[1] (the front of the buffer in arc-eager and hybrid) and U.
   auto in_input = [&](int32_t t) {
     return t == state.top() || (!state.is_operative(t) && state.head(t) == NO_TOKEN && t != NO_TOKEN);
   };
   auto waits = [&](int32_t t) { return state.is_operative(t) && t != state.top(); };  // on the stack
-  // Gold children c of `token` that can still be attached to it and satisfy `where`.
+  // Counts the gold children c of `token` that can still be attached and satisfy `where`.
   auto children_lost = [&](int32_t token, auto where) {
     for (int32_t c = 1; c <= n; ++c)
       if (gold.head(c) == token && state.head(c) == NO_TOKEN && where(c)) ++lost;
@@ -378,7 +380,7 @@ int TransitionOracle::arcs_out_of_reach(Decomposable system, const TransitionSta
     const int32_t s1 = state.before(arc.modifier);
     lost += gold_head != arc.head && (in_input(gold_head) || gold_head == s1);
     children_lost(arc.modifier, in_input);
-  } else if (kind == MoveKind::left_arc) {  // arc-eager: s gets its head and goes
+  } else if (kind == MoveKind::left_arc) {  // arc-eager: s gets its head and is removed
     lost += gold_head != arc.head && in_input(gold_head);
     children_lost(arc.modifier, in_input);
   } else {  // arc-eager: b gets its head and joins the stack
@@ -424,7 +426,7 @@ bool TransitionOracle::nearest(const TransitionSystem& system, bool single_root,
       if (!system.transitions[move.transition].is_arc()) return;
       const Arc arc = arc_of(state, move);
       const int32_t gold_head = heads[arc.modifier];
-      // Twice the arcs that change; a grandparent is preferred as the new head.
+      // Twice the number of changed arcs; prefers a grandparent as the new head.
       const int cost = 2 * ((gold_head != arc.head) + missing_[arc.modifier] - 1) +
                        !(gold_head > 0 && heads[gold_head] == arc.head);
       if (best.modifier != NO_TOKEN && cost >= best_cost) return;

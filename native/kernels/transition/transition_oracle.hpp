@@ -1,6 +1,6 @@
-// Oracles: which moves keep the gold tree (or graph) within reach, and what a wrong move costs.
+// Oracles: which moves keep the gold tree (or graph) reachable, and what a wrong move costs.
 //
-// Which one a system gets follows from its parameters; n words, K active tokens, arcs over up to D places.
+// A system's parameters determine its oracle; n words, K active tokens, arcs over up to D places.
 //
 //   system                               oracle                                   exact? cost
 //   ---------------------------------------------------------------------------------------------------------
@@ -25,7 +25,7 @@
 //   nearest: a tree near gold that the system can build
 //   bottom-up systems                    greedy, lifts what is left behind        no     O(n K D + n²)
 //
-// "easy-first" is that with D = 1 or unbounded: non-projective(D=inf) counts as one.
+// "easy-first" means easy-first with D = 1 or unbounded; non-projective(D=inf) counts as one.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -36,7 +36,7 @@
 
 namespace arcwise {
 
-// The arcs to be built, as lists of heads per modifier; a tree has one head each.
+// The arcs to build, as lists of heads per modifier; a tree has one head each.
 class GoldArcs {
  public:
   GoldArcs() = default;
@@ -46,7 +46,7 @@ class GoldArcs {
 
   int words() const { return words_; }
   size_t size() const { return heads_.size(); }
-  int degree(int32_t token) const { return degree_[token]; }  // arcs that touch the token
+  int degree(int32_t token) const { return degree_[token]; }  // number of arcs incident to the token
   int32_t head(int32_t modifier) const { return heads_[first_[modifier]]; }
   int32_t root() const { return root_; }  // the last word with head 0, NO_TOKEN if there is none
   bool has(int32_t head, int32_t modifier) const { return find(head, modifier) >= 0; }
@@ -73,31 +73,32 @@ class GoldArcs {
 enum class Decomposable : uint8_t { no, arc_eager, hybrid, easy_first };
 Decomposable decomposable_as(const TransitionSystem& system);
 
-// Whether the state has an arc that is not gold: then nothing leads to `gold` any more.
+// Whether the state has an arc that is not gold, which makes `gold` unreachable.
 bool has_wrong_arc(const TransitionState& state, const GoldArcs& gold);
 
 class TransitionOracle {
  public:
-  // A derivation of `gold` from `state`, which has no wrong arc, appended to `moves` if that is given; false
-  // if there is none. Exact for every system. O(n K D) for bottom-up systems, O(n^2) for arc-eager; others
-  // search with memory of visited states.
+  // Appends to `moves`, unless null, a derivation of `gold` from `state`, which has no wrong arc; returns
+  // false if there is none. Exact for every system. O(n K D) for bottom-up systems, O(n^2) for arc-eager;
+  // others search with memory of visited states.
   bool derive(const TransitionState& state, const GoldArcs& gold, std::vector<Move>* moves);
 
   // The legal moves after which `gold` is still reachable, given that it is reachable now; with gold labels.
   void correct_moves(const TransitionState& state, const GoldArcs& gold, std::vector<Move>& moves);
 
-  // The gold arcs that can be built now and no longer after `move` (a legal one). Only where the system is
-  // decomposable and gold is a tree that it can derive, with a single root if the state demands one. Exact.
+  // The number of gold arcs that are reachable now but not after `move` (a legal one). Requires a
+  // decomposable system and a gold tree that it can derive, with a single root if the state demands one.
+  // Exact.
   static int cost(Decomposable system, const TransitionState& state, const GoldArcs& gold, const Move& move);
 
-  // The same for any bottom-up system, as if every token were active: no more than the true cost, since K and
-  // D are left out of account. A SHIFT costs 1 where the token that it pushes out of reach has an arc that
-  // loses nothing; to wait with other arcs costs nothing.
+  // The same for any bottom-up system, as if every token were active: a lower bound on the true cost, since
+  // it ignores K and D. A SHIFT costs 1 if the token that it pushes out of reach has an arc that loses
+  // nothing; postponing other arcs is free.
   static int arcs_lost(const TransitionState& state, const GoldArcs& gold, const Move& move);
 
-  // The tree nearest to `heads` that a bottom-up system can build, as its oracle finds it: where no correct
-  // move is left, the arc that breaks fewest gold arcs is taken, and children that are left behind are lifted
-  // to their grandparent. Changes `heads` (1..n); returns false if a dead end is met.
+  // The tree nearest to `heads` that a bottom-up system can build, found greedily: where no correct move is
+  // left, it makes the arc that breaks the fewest gold arcs and lifts the remaining children to their
+  // grandparent. Changes `heads` (1..n); returns false at a dead end.
   bool nearest(const TransitionSystem& system, bool single_root, int32_t* heads, int words);
 
  private:
@@ -110,7 +111,7 @@ class TransitionOracle {
   void count_missing(const TransitionState& state, const GoldArcs& gold);
   static std::string key(const TransitionState& state);
 
-  std::vector<int32_t> missing_;  // gold arcs of each token that are not built yet
+  std::vector<int32_t> missing_;  // by token: gold arcs not built yet
   std::unordered_set<std::string> failed_;
   TransitionState scratch_;
 };

@@ -59,7 +59,7 @@ class SentenceParser {
     const bool known = std::any_of(out.trees.begin(), out.trees.end(), [&](const FoundTree& t) {
       return t.heads == tree.heads && t.labels == tree.labels;
     });
-    if (!known) out.trees.push_back(std::move(tree));  // another derivation of the same tree counts once
+    if (!known) out.trees.push_back(std::move(tree));  // different derivations of the same tree count once
   }
 
   void greedy(int words, SentenceParse& out) {
@@ -80,8 +80,8 @@ class SentenceParser {
     }
   }
 
-  // p(tree) = exp(score / temperature) / sum over the trees of the final beam. What fell off the beam has no
-  // share, so this is a measure of how much the survivors agree, not a distribution over all trees.
+  // p(tree) = exp(score / temperature) / sum over the trees of the final beam. Hypotheses that left the beam
+  // do not count, so this measures agreement among the survivors and is not a distribution over all trees.
   void weigh(SentenceParse& out, int k) const {
     const double best = out.trees[0].score;
     double sum = 0;
@@ -94,7 +94,7 @@ class SentenceParser {
       agree(out.trees[i], out.trees);
   }
 
-  // The mass of the trees that have the heads, and the heads and labels, of one of them.
+  // Sums the mass of the trees that share heads, or heads and labels, with one of them.
   static void agree(FoundTree& tree, const std::vector<FoundTree>& trees) {
     const size_t words = tree.heads.size();
     tree.head_probability.assign(words, 0);

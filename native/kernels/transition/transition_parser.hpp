@@ -1,4 +1,4 @@
-// A whole batch of sentences parsed with a trained scorer.
+// Parses a batch of sentences with a trained scorer.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,9 +10,9 @@ namespace arcwise {
 struct TransitionParseOptions {
   int beam = 1;
   bool single_root = true;
-  int k = 1;                // how many trees of the final beam
-  bool confidence = false;  // shares of the beam's mass
-  double temperature = 1;   // scores are divided by it before they become mass
+  int k = 1;                // number of trees of the final beam
+  bool confidence = false;  // compute probabilities from the beam's mass
+  double temperature = 1;   // divides scores before they become mass
 };
 
 struct TransitionParses {

@@ -78,8 +78,8 @@ MoveScorer::Pair MoveScorer::pair_of(const TransitionState& state, const Move& m
   return {b == NO_TOKEN ? NO_TOKEN : state.before(b), b, 1};
 }
 
-// A SHIFT pushes the leftmost active token out of reach: where any active pair may be joined, it is about
-// that pair too, and its score is the sum over both.
+// A SHIFT pushes the leftmost active token out of reach. If any active pair may be joined, the move also
+// concerns that pair, and its score is the sum over both.
 std::optional<MoveScorer::Pair> MoveScorer::pushed_out(const TransitionState& state, const Move& move) {
   const int active = std::min(state.operative(), state.system().capacity);
   if (move.left != NO_TOKEN || active <= 2 || !shift_looks_left(state.system())) return std::nullopt;
@@ -165,7 +165,7 @@ const float* MoveScorer::label_scores(Entry& e, int transition) {
   return out;
 }
 
-// The best label of an arc among those that it may have.
+// The best of the labels allowed for an arc.
 int MoveScorer::best_label(const Move& move, const float* labels) const {
   const int root = scorer_.root_label, count = scorer_.labels;
   auto best_of = [&](int first, int last) {
@@ -214,7 +214,7 @@ void MoveScorer::score(const TransitionState& state, bool all_labels, std::vecto
     add_candidates(*e, move, all_labels, moves);
     if (move.left != NO_TOKEN) return;
     moves.back().score += score_pushed_out(state, move);
-    e = nullptr;  // it may have moved
+    e = nullptr;  // a rehash may have moved it
   });
 }
 

@@ -1,10 +1,10 @@
-// The linear model of a transition-based parser: rows of weights found by the hashes of templates.
+// The linear model of a transition-based parser: rows of weights, addressed by the hashes of templates.
 //
 //   score(move, label) = sum over move templates   of moves[hash][transition]
 //                      + sum over label templates  of labels[hash, transition][label]
 //
-// All transitions of a pair of tokens stand side by side, and so do all labels of an arc: a pair costs one
-// pass over its rows.
+// All transitions of a pair of tokens are adjacent in memory, and so are all labels of an arc: a pair costs
+// one pass over its rows.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -20,22 +20,21 @@
 
 namespace arcwise {
 
-// One of the two tables in training.
+// One of the two tables during training.
 using AveragedTable = Averaged<Table<float>&, float>;
 
 struct TransitionScorer {
   TransitionSystem system;
   std::vector<std::string> atom_names;
   std::vector<AtomSpec> atoms;
-  int word_atom = 0;  // the atom that counts as the word itself: unknown words are told by it
-  int tag_atom = 1;   // the atom whose values make `between`
+  int word_atom = 0;  // the atom that identifies a word: decides which words are unknown
+  int tag_atom = 1;   // the atom whose values make up `between`
   Vocabulary vocabulary;
   TransitionTemplates move_templates, label_templates;
   int labels = 1;
-  int root_label =
-      -1;  // the label of all arcs from the root and of no others; -1: every arc may have every label
+  int root_label = -1;  // label of all arcs from the root and of no others; -1: no such label
   int move_bits = 20, label_bits = 16;
-  bool distance_in_labels = false;  // D > 1: label templates too are about the distance of the two places
+  bool distance_in_labels = false;  // D > 1: label templates also include the distance between the two places
   Table<float> moves, label_rows;
 
   int move_stride() const { return (static_cast<int>(system.transitions.size()) + 3) / 4 * 4; }
@@ -46,7 +45,7 @@ struct TransitionScorer {
   }
 };
 
-// The atoms of a batch of sentences, computed once; gold heads and labels where they are known.
+// The atoms of a batch of sentences, computed once; gold heads and labels where known.
 struct TransitionData {
   size_t atom_count = 0;
   std::vector<uint64_t> atoms;  // atom_count for each word
@@ -55,7 +54,7 @@ struct TransitionData {
   std::vector<int16_t> labels;
   std::vector<uint8_t> tags;
   std::vector<std::vector<GraphArc>> graphs;  // of DAG systems: gold arcs of each sentence
-  TaughtArcs taught;                          // what a teacher says, if there is one
+  TaughtArcs taught;                          // a teacher's targets, if any
 
   size_t sentences() const { return starts.empty() ? 0 : starts.size() - 1; }
   int words(size_t sentence) const { return static_cast<int>(starts[sentence + 1] - starts[sentence]); }
@@ -69,28 +68,27 @@ struct ScoredMove {
   float score;
 };
 
-// Scores moves of one sentence at a time; one per thread. Scores of pairs are remembered, since states of a
-// beam share most.
+// Scores the moves of one sentence at a time; one per thread. Caches the scores of pairs, because the states
+// of a beam share most of them.
 class MoveScorer {
  public:
   explicit MoveScorer(const TransitionScorer& scorer);
 
-  // dropped[w] != 0: the form of word w (from 0) counts as unknown; null: only those are unknown that the
-  // vocabulary lacks.
+  // dropped[w] != 0: word w (from 0) counts as unknown; null: only words missing from the vocabulary do.
   void begin(const TransitionData& data, size_t sentence, const uint8_t* dropped);
-  void forget();  // weights have changed
+  void forget();  // call after changing weights
 
-  // All legal moves; of an arc every label (`all_labels`) or its best one.
+  // Scores all legal moves; arcs with every label (`all_labels`) or only the best one.
   void score(const TransitionState& state, bool all_labels, std::vector<ScoredMove>& moves);
   float score(const TransitionState& state, const Move& move);
-  // The arcs of one pair with their best labels (easy-first).
+  // Scores the arcs of one pair with their best labels (easy-first).
   void score_pair(const TransitionState& state, int32_t a, int32_t b, int distance,
                   std::vector<ScoredMove>& moves);
 
-  // Adds `step` to the weights of a move in a state; `moves` and `labels` average the weights of the scorer.
+  // Adds `step` to the weights of a move in a state; `moves` and `labels` average the scorer's weights.
   void update(const TransitionState& state, const Move& move, float step, AveragedTable& moves,
               AveragedTable& labels);
-  // Where the weights of a move are: places in the table of moves, then places in that of labels.
+  // The places of a move's weights in the table of moves and in the table of labels.
   std::pair<std::vector<size_t>, std::vector<size_t>> weight_places(const TransitionState& state,
                                                                     const Move& move);
 
@@ -126,7 +124,7 @@ class MoveScorer {
   void grow();
 
   const TransitionScorer& scorer_;
-  std::vector<int> arc_index_;  // transition → number among arcs
+  std::vector<int> arc_index_;  // transition → index among arcs
   int arcs_ = 0, block_size_ = 0;
   bool conjoin_distance_, conjoin_in_labels_;
   SentenceAtoms sentence_{};
@@ -134,7 +132,7 @@ class MoveScorer {
   std::vector<uint8_t> tags_;
   std::vector<uint64_t> move_hashes_, label_hashes_;
   int move_count_ = 0, label_count_ = 0;
-  uint64_t labels_of_ = 0;  // signature whose label hashes are in label_hashes_
+  uint64_t labels_of_ = 0;  // signature that label_hashes_ belong to
   PairContext context_;
   std::vector<Entry> table_;
   std::vector<uint32_t> used_;

@@ -8,7 +8,7 @@
 namespace arcwise {
 namespace {
 
-// What a move adds to the signature of a state.
+// The contribution of a move to the signature of a state.
 uint64_t signature_of(const TransitionState& state, const Move& move) {
   const Transition& t = state.system().transitions[move.transition];
   const bool shifts = t.kind == MoveKind::shift || (t.is_arc() && t.arc_shift && state.input_left() > 0);
@@ -30,7 +30,8 @@ uint64_t signature_of(const TransitionState& state, const Move& move) {
 
 double transition_greedy(MoveScorer& move_scorer, TransitionState& state, std::vector<ScoredMove>& moves) {
   double total = 0;
-  const bool nothing_comes_back = state.system().capacity == 2;  // so that scores are not worth remembering
+  // With capacity 2 states do not recur, so caching their scores does not pay.
+  const bool nothing_comes_back = state.system().capacity == 2;
   while (!state.is_settled()) {
     if (nothing_comes_back) move_scorer.forget();
     move_scorer.score(state, false, moves);
@@ -52,7 +53,7 @@ bool EasyFirst::fits(const TransitionSystem& system) {
   });
 }
 
-// Scores all pairs whose left end is `left` again; what waits for them from before is out of date.
+// Rescores all pairs whose left end is `left`; older queue entries become obsolete.
 void EasyFirst::visit(MoveScorer& move_scorer, const TransitionState& state, int32_t left) {
   const uint32_t version = ++version_[left];
   moves_.clear();
@@ -67,9 +68,8 @@ void EasyFirst::visit(MoveScorer& move_scorer, const TransitionState& state, int
 }
 
 double EasyFirst::parse(MoveScorer& move_scorer, TransitionState& state) {
-  // Features look two places to the left of a pair and three to the right of it. A removed token stood at
-  // most D places from its head, so the pairs that may see a change begin so many places to either side of
-  // the head:
+  // Features look two places to the left of a pair and three to the right of it. A removed token was at most
+  // D places from its head, so the pairs that can see a change begin within this distance of the head:
   const int D = std::min(state.system().max_distance, state.words());
   const int ahead = std::max(2, D + 1), behind = 2 + 2 * D;
   heap_.clear();
@@ -85,7 +85,7 @@ double EasyFirst::parse(MoveScorer& move_scorer, TransitionState& state) {
     const bool leftwards = state.system().transitions[best.move.transition].kind == MoveKind::left_arc;
     const int32_t head = leftwards ? best.move.right : best.move.left;
     state.apply(best.move);
-    // (Single root: the last two tokens may be joined though they might not before; they are among these.)
+    // (Single root: the last two tokens may become joinable; they are among these.)
     int32_t from = head;
     int steps = behind;
     for (int k = 0; k < ahead && state.after(from) != NO_TOKEN; ++k, ++steps) from = state.after(from);
@@ -133,7 +133,7 @@ void Beam::push(Candidate candidate, size_t width) {
   if (candidates_.size() >= 4 * width + 64) keep_best(width);
 }
 
-// Cuts the candidates to the best, in order.
+// Truncates the candidates to the best ones, sorted.
 void Beam::keep_best(size_t width) {
   std::stable_sort(candidates_.begin(), candidates_.end(),
                    [](const Candidate& x, const Candidate& y) { return x.score > y.score; });
@@ -142,7 +142,7 @@ void Beam::keep_best(size_t width) {
   threshold_ = candidates_.size() < width ? MINUS_INFINITY : candidates_.back().score;
 }
 
-// Of sorted candidates that lead to the same state the first stays.
+// Keeps the first of sorted candidates that lead to the same state.
 void Beam::merge_same_states(size_t width) {
   size_t kept = 0;
   for (const Candidate& c : candidates_) {
@@ -179,8 +179,8 @@ void Beam::expand(MoveScorer& move_scorer, int32_t number, const Correct* correc
   }
 }
 
-// Continuations by the best label of each arc come first; places that they leave free go to other labels, so
-// that a beam wide enough for all derivations misses none.
+// Continuations with the best label of each arc come first; other labels fill the remaining places, so that a
+// beam wide enough for all derivations misses none.
 void Beam::fill_with_other_labels(MoveScorer& move_scorer, const Correct* correct, size_t width) {
   first_.swap(candidates_);
   expand_all(move_scorer, correct, false, true, width);
@@ -216,7 +216,7 @@ bool Beam::step(MoveScorer& move_scorer, int width, const Correct* correct, bool
     BeamItem& from = items_[c.item];
     BeamItem& to = next_[k];
     if (last_child_[c.item] == static_cast<int32_t>(k))
-      std::swap(to.state, from.state);  // nobody needs it any more
+      std::swap(to.state, from.state);  // no longer needed
     else
       to.state = from.state;
     to.history = from.history;

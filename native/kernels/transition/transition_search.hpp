@@ -8,11 +8,11 @@
 
 namespace arcwise {
 
-// Makes the best move until the end. O(n) moves; each looks at the active pairs alone.
+// Makes the best move until the end. O(n) moves; each looks only at the active pairs.
 double transition_greedy(MoveScorer& move_scorer, TransitionState& state, std::vector<ScoredMove>& moves);
 
-// The same for systems in which every token is active from the start (easy-first): scores wait in a heap, and
-// a move changes only those around it. O(n log n) for fixed D.
+// Greedy parsing for systems in which every token is active from the start (easy-first): a heap keeps the
+// scores, and a move only changes those around it. O(n log n) for fixed D.
 class EasyFirst {
  public:
   // Whether the system is one of these.
@@ -35,11 +35,11 @@ class EasyFirst {
   std::vector<ScoredMove> moves_;
 };
 
-// Derivations that share their beginnings: each move knows the one before it.
+// A trie of derivations with shared prefixes: each move refers to its predecessor.
 class Derivations {
  public:
   void clear() { nodes_.clear(); }
-  // The derivation that ends with `move` after the derivation `before` (-1: none); its number.
+  // Adds the derivation that continues `before` (-1: none) with `move`; returns its number.
   int32_t add(int32_t before, const Move& move) {
     nodes_.push_back({before, move});
     return static_cast<int32_t>(nodes_.size()) - 1;
@@ -57,26 +57,26 @@ class Derivations {
 struct BeamItem {
   TransitionState state;
   double score = 0;
-  uint64_t signature = 0;  // a sum of hashes of its arcs, shifts and reductions, whatever their order
+  uint64_t signature = 0;  // sum of the hashes of its arcs, shifts and reductions, independent of order
   int32_t history = -1;    // its derivation
-  bool ended = false;      // final, or a dead end
+  bool ended = false;      // final, or at a dead end
   bool correct = true;
 };
 
-// Beam search, one step at a time, so that training can look at every step. Derivations that lead to the same
-// state are one item, the best of them: all that follows is the same for each, and systems in which the order
-// of moves is free (easy-first) would fill the beam with orders of the same arcs.
+// Beam search, one step at a time, so that training can inspect every step. Derivations that lead to the same
+// state are merged into one item, the best of them: their continuations are the same, and in systems with
+// free order of moves (easy-first) permutations of the same arcs would fill the beam.
 class Beam {
  public:
-  // Chooses the moves of a correct item that are correct: see TransitionOracle::correct_moves.
+  // Chooses the correct moves of a correct item: see TransitionOracle::correct_moves.
   using Correct = std::function<void(const TransitionState&, std::vector<Move>&)>;
 
-  // Several beams may write into the same derivations, which outlive them.
+  // Several beams may share the derivations, which outlive them.
   void start(const TransitionSystem& system, int words, bool single_root, Derivations& derivations);
-  // Goes on from the correct items of another beam; false, and nothing happens, if it has none.
+  // Continues from the correct items of another beam; returns false, without any change, if there are none.
   bool follow_correct(const Beam& other);
-  // Keeps the best `width` continuations; false if all items have ended. With `correct`, items know whether
-  // they are; with `only_correct` nothing else is kept.
+  // Keeps the best `width` continuations; returns false if all items have ended. With `correct`, items record
+  // whether they are correct; `only_correct` drops all others.
   bool step(MoveScorer& move_scorer, int width, const Correct* correct = nullptr, bool only_correct = false);
 
   const std::vector<BeamItem>& items() const { return items_; }  // best first
@@ -86,12 +86,13 @@ class Beam {
   struct Candidate {
     double score;
     int32_t item;
-    int32_t number;  // order of generation: ties go to the first
+    int32_t number;  // order of generation, which breaks ties
     Move move;
     bool correct, stays;
-    uint64_t signature = 0;  // of the state after the move; set by push
+    uint64_t signature = 0;  // of the resulting state; set by push
   };
-  // With a static oracle one derivation is correct and another one of the same state is not: they stay apart.
+  // With a static oracle, derivations of the same state can differ in correctness; such candidates are not
+  // merged.
   static bool is_same_state(const Candidate& x, const Candidate& y) {
     return x.signature == y.signature && x.correct == y.correct;
   }
@@ -107,7 +108,7 @@ class Beam {
   std::vector<BeamItem> items_, next_;
   Derivations* derivations_ = nullptr;
   std::vector<Candidate> candidates_, first_;
-  std::vector<int32_t> last_child_;  // of each item: its last continuation
+  std::vector<int32_t> last_child_;  // by item: its last continuation
   std::vector<ScoredMove> moves_;
   std::vector<Move> correct_moves_;
   double threshold_ = 0;

@@ -1,4 +1,4 @@
-// The state of a generalised transition-based parser: O (operative tokens), U (input left), A (arcs).
+// The state of a generalised transition-based parser: O (operative tokens), U (remaining input), A (arcs).
 // Bohnet et al. 2016, section 3. Tokens are 0..n, 0 is the root.
 #pragma once
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Move {
   bool operator==(const Move&) const = default;
 };
 
-// What the state knows of one token; small, so that a state is copied fast.
+// The state of one token; small, because states are copied often.
 struct TokenNode {
   int32_t before = NO_TOKEN, after = NO_TOKEN;  // neighbours in O
   int32_t head = NO_TOKEN;
@@ -57,7 +57,7 @@ class TransitionState {
   int operative() const { return operative_; }                          // |O|
   int input_left() const { return words_ + 1 - used_; }                 // |U|
   int32_t top() const { return top_; }                                  // O[1]
-  int32_t before(int32_t token) const { return nodes_[token].before; }  // one place further left in O
+  int32_t before(int32_t token) const { return nodes_[token].before; }  // one position further left in O
   int32_t after(int32_t token) const { return nodes_[token].after; }
   int32_t head(int32_t token) const { return nodes_[token].head; }
   const TokenNode& node(int32_t token) const { return nodes_[token]; }
@@ -66,20 +66,21 @@ class TransitionState {
   bool is_operative(int32_t token) const {
     return nodes_[token].before != NO_TOKEN || nodes_[token].after != NO_TOKEN || token == top_;
   }
-  // The token `ahead` places into the input, NO_TOKEN beyond its end.
+  // The token `ahead` positions into the input, or NO_TOKEN beyond its end.
   int32_t input(int ahead) const { return ahead < input_left() ? token_at(used_ + ahead) : NO_TOKEN; }
   // Surface position: 0..n, and n+1 for a root on the right.
   int32_t position(int32_t token) const { return token == 0 && system_->root_right ? words_ + 1 : token; }
 
-  // All input is used, every word has a head, and nothing is left to be reduced: all derivations of an
-  // arc-eager tree are of one length, so that their scores can be compared.
+  // All input is consumed, every word has a head, and nothing is left to reduce. All derivations of an
+  // arc-eager tree then have the same length, which makes their scores comparable.
   bool is_final() const { return is_settled() && !may_reduce(); }
-  // No move can change the tree any more. (A graph may still get arcs while more than the root is operative.)
+  // No move can change the tree any more. (A graph can still get arcs while tokens besides the root are
+  // operative.)
   bool is_settled() const {
     return input_left() == 0 && headless_ == 0 && (!system_->many_heads || operative_ <= 1);
   }
 
-  // Calls visit(move, place distance) for every legal move, arcs from the right end of O to the left.
+  // Calls visit(move, place distance) for every legal move; visits arcs from the right end of O to the left.
   template <typename Visit>
   void for_each_move(Visit visit) const {
     if (is_final()) return;
@@ -95,8 +96,8 @@ class TransitionState {
     visit_shift(visit);
   }
 
-  // The arcs alone between two operative tokens, in systems without peripheries (easy-first visits pairs on
-  // its own).
+  // Visits only the arcs between two operative tokens, in systems without peripheries (easy-first visits
+  // pairs separately).
   template <typename Visit>
   void for_each_arc_between(int32_t left, int32_t right, int distance, Visit visit) const {
     visit_arcs(left, right, distance + 1, 1, 0, visit);
@@ -130,9 +131,8 @@ class TransitionState {
     if (t.arc_shift && input_left()) shift();
   }
 
-  // Gives every headless word a head, after a dead end of a system that has such: under single_root the word
-  // whose head is 0 (or the first headless word, whose head becomes 0), else 0. Returns how many words were so
-  // attached.
+  // Attaches every headless word after a dead end: under single_root to the word whose head is 0 (or to the
+  // first headless word, whose head becomes 0), otherwise to 0. Returns the number of words attached.
   int complete(int16_t label) {
     int attached = 0;
     int32_t root = NO_TOKEN;
@@ -185,7 +185,7 @@ class TransitionState {
 
   template <typename Visit>
   void visit_reduce(int32_t token, int place, int leftmost, Visit& visit) const {
-    if (nodes_[token].head == NO_TOKEN) return;  // only a token that has a head
+    if (nodes_[token].head == NO_TOKEN) return;  // only a token with a head can be reduced
     int16_t index = 0;
     for (const Transition& t : system_->transitions) {
       if (t.kind == MoveKind::reduce && at_periphery(t.periphery, place, place, leftmost))
@@ -195,7 +195,7 @@ class TransitionState {
   }
 
   bool may_reduce() const {
-    if (bottom_up_) return false;  // no operative word has a head
+    if (bottom_up_) return false;  // operative words have no head
     bool found = false;
     auto see = [&](const Move&, int) { found = true; };
     const int leftmost = active();
@@ -215,8 +215,8 @@ class TransitionState {
     }
   }
 
-  // Single root with two active tokens: once the root on the right has come in, words cannot find each other
-  // any more, so exactly one of them may then be without a head.
+  // Single root with two active tokens: once the root on the right has entered, words can no longer reach
+  // each other, so exactly one of them may then be headless.
   bool may_shift(int headless_then) const {
     if (!single_root_ || !system_->root_right || system_->capacity > 2) return true;
     return input_left() != 1 || headless_then == 1;
@@ -227,7 +227,7 @@ class TransitionState {
     if (system_->many_heads) return !has_arc(head, modifier) && !has_path(modifier, head);
     if (nodes_[modifier].head != NO_TOKEN) return false;
     if (single_root_ && head == 0) {
-      // Bottom-up: the last word left gets head 0. Otherwise: the first word that takes it.
+      // Bottom-up: the last remaining word gets head 0. Otherwise: the first word that takes it.
       if (bottom_up_ ? input_left() != 0 || operative_ != 2 : roots_ != 0) return false;
     }
     if (t.arc_shift && input_left() && !may_shift(headless_ - 1)) return false;

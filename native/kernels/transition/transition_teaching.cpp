@@ -6,7 +6,8 @@ namespace arcwise {
 
 bool is_reachable(Decomposable system, const TransitionState& state, int32_t head, int32_t modifier) {
   const bool easy = system == Decomposable::easy_first;
-  // In reach of the input: O[1], its front in arc-eager and hybrid, and U. Other operative tokens wait on the stack.
+  // Reachable from the input: O[1] (its front in arc-eager and hybrid) and U. Other operative tokens wait on
+  // the stack.
   auto in_input = [&](int32_t t) {
     return t == state.top() || (!state.is_operative(t) && state.head(t) == NO_TOKEN);
   };

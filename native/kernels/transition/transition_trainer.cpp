@@ -8,11 +8,11 @@
 namespace arcwise {
 namespace {
 
-constexpr double AS_GOOD = 1e-6;  // moves whose values differ by less are as good as each other
-constexpr int GOLD_BEAM = 8;      // how many correct prefixes are kept when there are many (Ma et al. 2013)
+constexpr double AS_GOOD = 1e-6;  // moves whose values differ by less count as equally good
+constexpr int GOLD_BEAM = 8;      // limit on the number of correct prefixes kept (Ma et al. 2013)
 
-// ‖f(good) − f(bad)‖² from the places of their weights, +1 for each of good and -1 for each of bad, in any
-// order: a weight that both have equally often is no part of it.
+// ‖f(good) − f(bad)‖² from the places of their weights, +1 for each place of good and -1 for each of bad, in
+// any order; weights that both use equally often cancel.
 double squared_norm(std::vector<std::pair<size_t, int>>& difference) {
   std::sort(difference.begin(), difference.end());
   double norm = 0;
@@ -43,7 +43,7 @@ TransitionTrainer::TransitionTrainer(TransitionScorer& scorer, const TransitionD
 
 GoldArcs TransitionTrainer::gold_of(size_t s) const {
   if (scorer_.system.many_heads) return GoldArcs(data_.graphs[s], data_.words(s));
-  // The arrays are flat over words 1..n, so entry 0 belongs to the word before and is not read.
+  // The arrays are flat over words 1..n, so entry 0 belongs to the previous word and is never read.
   return GoldArcs(data_.heads.data() + data_.starts[s] - 1, data_.labels.data() + data_.starts[s] - 1,
                   data_.words(s));
 }
@@ -51,7 +51,7 @@ GoldArcs TransitionTrainer::gold_of(size_t s) const {
 size_t TransitionTrainer::learn(int epoch, const int64_t* sentences, size_t count, bool explore) {
   updates_ = 0;
   const bool warm = options_.rule != UpdateRule::local && epoch <= options_.warm_epochs;
-  if (was_warm_ && !warm) {  // averages begin anew where the beam takes over
+  if (was_warm_ && !warm) {  // restart averaging when beam training begins
     move_weights_.restart();
     label_weights_.restart();
   }
@@ -93,7 +93,7 @@ void TransitionTrainer::derive_gold(size_t s, const GoldArcs& gold) {
   oracle_.derive(scratch_, gold, &derivation_);
 }
 
-// The moves that cost least (none, on a correct path). The label of an arc matters only where the arc is
+// Collects the moves of minimal cost (0 on a correct path). The label of an arc matters only if the arc is
 // gold.
 void TransitionTrainer::collect_correct(const TransitionState& state, const GoldArcs& gold) {
   if (is_taught_) return collect_taught(state);
@@ -134,7 +134,8 @@ void TransitionTrainer::collect_correct(const TransitionState& state, const Gold
   });
 }
 
-// The same by a teacher's probabilities: the moves after which the most right heads and labels can be expected.
+// Collects, under a teacher's probabilities, the moves after which the expected number of correct heads and
+// labels is highest.
 void TransitionTrainer::collect_taught(const TransitionState& state) {
   taught_moves_.clear();
   double best = MINUS_INFINITY;
@@ -158,7 +159,7 @@ void TransitionTrainer::collect_taught(const TransitionState& state) {
   }
 }
 
-// What the state is worth after a legal move, whatever its label.
+// The value of the state after a legal move, whatever its label.
 double TransitionTrainer::value_after(const Move& move) const {
   for (const TaughtMove& own : taught_moves_)
     if (own.move.transition == move.transition && own.move.left == move.left && own.move.right == move.right)
@@ -170,7 +171,7 @@ bool TransitionTrainer::is_arc(const Move& move) const {
   return scorer_.system.transitions[move.transition].is_arc();
 }
 
-// The probability of the arc that a move builds, with its label; 0 if it builds none.
+// The teacher's probability of the arc that a move builds, with its label; 0 if it builds none.
 double TransitionTrainer::taught_share(const Move& move) const {
   if (!is_arc(move)) return 0;
   const bool left = scorer_.system.transitions[move.transition].kind == MoveKind::left_arc;
@@ -195,7 +196,8 @@ void TransitionTrainer::learn_locally(size_t s, bool explore) {
   }
 }
 
-// One move: an update if the best-scoring one is wrong, then on with a correct one, or with the parser's own.
+// Makes one move: updates if the best-scoring move is wrong, then continues with a correct move or with the
+// parser's own.
 void TransitionTrainer::move_on(TransitionState& state, const GoldArcs& gold, bool explore) {
   collect_correct(state, gold);
   if (correct_.empty()) return;
@@ -220,13 +222,13 @@ void TransitionTrainer::move_on(TransitionState& state, const GoldArcs& gold, bo
       wrong = &m;
     }
   }
-  for (const Move& move : correct_) {  // the best label of an arc is all that was scored, perhaps
+  for (const Move& move : correct_) {  // only the best label of an arc may have been scored
     const float score = move_scorer_.score(state, move);
     if (!has_right || score > right.score) right = {move, score}, has_right = true;
   }
   const double margin = options_.step_bound > 0 ? 1 : 0;
   if (wrong && wrong->score + margin >= right.score) {
-    // A wrong move counts as much as it loses.
+    // The weight of a wrong move is its loss.
     const double lost = is_taught_ ? std::min(value_after(right.move) - value_after(wrong->move), 1.0) : 1;
     update(state, {right.move}, {wrong->move}, wrong->score + margin - right.score, lost * weight_);
   }
@@ -235,11 +237,11 @@ void TransitionTrainer::move_on(TransitionState& state, const GoldArcs& gold, bo
   state.apply(follow || (explore && is_correct(best->move)) ? best->move : right.move);
 }
 
-// Both sides of an update go on from what the beam held: correct prefixes are the correct continuations of the
-// beam's own items, and after the last of those is lost, of the ones that were lost with it. So the beam's best
-// is no worse than the best correct prefix as long as there is a correct item, nor at the step where there is
-// none left any more: the update is valid. (A correct prefix that fell out of the beam long before might
-// overtake both.)
+// Both sides of an update continue what the beam held: correct prefixes are the correct continuations of the
+// beam's items and, after the last of those drops out, of the ones that dropped out with it. The beam's best
+// item is therefore no worse than the best correct prefix as long as a correct item exists, and at the step
+// where none is left: the update is valid. (A correct prefix that left the beam long before might overtake
+// both.)
 void TransitionTrainer::learn_with_beam(size_t s) {
   const GoldArcs gold = gold_of(s);
   const TransitionSystem& system = scorer_.system;
@@ -249,7 +251,7 @@ void TransitionTrainer::learn_with_beam(size_t s) {
     if (!options_.static_oracle)
       oracle_.correct_moves(state, gold, moves);
     else if (made_ < derivation_.size())
-      moves = {derivation_[made_]};  // every correct item has made as many moves as the beam has steps
+      moves = {derivation_[made_]};  // every correct item has made one move per beam step
   };
   derivations_.clear();
   beam_.start(system, words, options_.single_root, derivations_);
@@ -284,7 +286,7 @@ void TransitionTrainer::learn_with_beam(size_t s) {
   next_step();
 }
 
-// Moves the weights from the features of `bad` towards those of `good`; their common beginning cancels out.
+// Moves the weights from the features of `bad` towards those of `good`; their common prefix cancels out.
 void TransitionTrainer::update(const TransitionState& start, const std::vector<Move>& good,
                                const std::vector<Move>& bad, double violation, double weight) {
   size_t common = 0;

@@ -14,24 +14,25 @@ namespace arcwise {
 
 enum class UpdateRule : uint8_t {
   local,          // after every wrong move, towards the best correct one
-  early,          // where no correct item is left in the beam (Collins & Roark 2004)
-  max_violation,  // where the beam is most wrong (Huang et al. 2012)
+  early,          // at the step where the beam loses the last correct item (Collins & Roark 2004)
+  max_violation,  // at the step with the largest violation (Huang et al. 2012)
 };
 
 struct TransitionTraining {
   UpdateRule rule = UpdateRule::local;
   int beam = 1;
   bool single_root = true;
-  double explore = 0;     // local, with the dynamic oracle: probability to follow the parser's own wrong move
-  double dropout = 0;     // a: a word of frequency f is taken for unknown with probability a/(a+f)
+  // Local training with a dynamic oracle: probability of following the parser's own wrong move.
+  double explore = 0;
+  double dropout = 0;     // a: probability a/(a+f) of treating a word of frequency f as unknown
   double step_bound = 0;  // C of passive-aggressive steps with a margin; 0: perceptron
-  int warm_epochs = 0;    // the first epochs of a beam learn locally
+  int warm_epochs = 0;    // initial epochs of local training before beam training
   uint64_t seed = 1;
-  bool static_oracle = false;  // one derivation of each tree is correct, and no other
+  bool static_oracle = false;  // a single canonical derivation per tree counts as correct
 };
 
-// An update of a beam: from the features of `bad` towards those of `good`. It is valid: when it was made, `bad`
-// scored no less than `good` (Huang et al. 2012), for `good` is among the continuations that the beam had, or
+// A beam update from the features of `bad` towards those of `good`. It is valid: at that step `bad` scored no
+// less than `good` (Huang et al. 2012), because `good` is among the continuations that the beam had, or
 // follows from those that it lost.
 struct BeamUpdate {
   size_t sentence = 0;
@@ -42,20 +43,20 @@ class TransitionTrainer {
  public:
   TransitionTrainer(TransitionScorer& scorer, const TransitionData& data, const TransitionTraining& options);
 
-  // Learns from these sentences in this order; returns how many updates were made.
+  // Trains on these sentences in this order; returns the number of updates.
   size_t learn(int epoch, const int64_t* sentences, size_t count, bool explore);
 
-  // The averages of the weights over all steps so far.
+  // The weights, averaged over all steps so far.
   void average(float* moves, float* labels) const;
 
-  // What it learns from one sentence to the next, beside the steps.
+  // The trainer's state besides the step count.
   std::vector<Table<float>*> tables() {
     return {&move_weights_.weights, &move_weights_.sums, &label_weights_.weights, &label_weights_.sums};
   }
   double steps() const { return move_weights_.steps; }
   void set_steps(double steps) { move_weights_.steps = label_weights_.steps = steps; }
 
-  // For a look inside: the last update that was made with the beam.
+  // The last update made with the beam, for inspection.
   const BeamUpdate& last_beam_update() const { return last_; }
 
  private:
@@ -89,23 +90,23 @@ class TransitionTrainer {
   std::vector<uint8_t> dropped_;
   std::vector<ScoredMove> moves_;
   std::vector<Move> correct_;
-  std::vector<uint8_t> any_label_;  // of correct_: whether its label does not matter
-  bool is_taught_ = false;          // moves of the sentence are judged by what the teacher says
+  std::vector<uint8_t> any_label_;  // by correct_: whether any label counts as correct
+  bool is_taught_ = false;          // moves of the sentence are judged by a teacher's targets
   TaughtTree taught_{};
   struct TaughtMove {
-    Move move;     // an arc has its best label
-    double value;  // of the state after it
+    Move move;     // arcs with their best label
+    double value;  // of the resulting state
   };
-  std::vector<TaughtMove> taught_moves_;  // every legal one
+  std::vector<TaughtMove> taught_moves_;  // every legal move
   double weight_ = 1;                     // of the sentence
   TransitionState scratch_;
-  std::vector<Move> derivation_;  // with a static oracle: of the sentence
-  size_t made_ = 0;               // moves of it so far
+  std::vector<Move> derivation_;  // canonical derivation of the sentence (static oracle)
+  size_t made_ = 0;               // number of its moves made so far
   Beam beam_, gold_beam_;
   Derivations derivations_;  // of both
   BeamUpdate last_;
   std::vector<std::pair<size_t, int>>
-      difference_;  // a weight's place, and how often good has it more than bad
+      difference_;  // a weight's place, and its count in good minus its count in bad
 };
 
 }  // namespace arcwise

@@ -1,4 +1,5 @@
-// A column as numbers: equal fields have equal codes, so that columns are compared without making strings.
+// Columns encoded as integers: equal fields have equal codes, so columns can be compared without creating
+// strings.
 #pragma once
 #include <cstdint>
 #include <string_view>

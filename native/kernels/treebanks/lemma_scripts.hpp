@@ -1,5 +1,5 @@
-// Lemma scripts: how a lemma is made from a form. "walked" and "talked" have the same script, so that a
-// script learned from one word serves others.
+// Lemma scripts: rules that derive a lemma from a form. "walked" and "talked" share a script, so that a
+// script learned from one word applies to others.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -17,7 +17,7 @@ struct LemmaScript {
   bool whole = false;  // the lemma is `after`, whatever the form
 };
 
-// The lemma of a form; the form itself (in its case) where the script drops more than there is.
+// Applies a script to a form; returns the form itself (in its case) if the script drops more than there is.
 std::string lemma_apply(const LemmaScript& script, std::string_view form);
 
 }  // namespace arcwise

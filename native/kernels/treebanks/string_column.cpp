@@ -30,7 +30,7 @@ StringColumn column_of(size_t words, Value value) {
   return out;
 }
 
-// `old` with each pair of `added` put in: in place of the pair with the same key, or at the end.
+// Appends `old` with the pairs of `added`, each replacing the pair with the same key or going to the end.
 void append_merged(std::string& out, std::string_view old, std::string_view added) {
   size_t start = out.size();
   auto add = [&](std::string_view part) {

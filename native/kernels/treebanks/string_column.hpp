@@ -1,4 +1,4 @@
-// A column whose values lie outside the bytes of a file: what a tagger or a parser predicted, before it is
+// A column whose values are not in the bytes of a file: predictions of a tagger or parser before they are
 // written.
 #pragma once
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace arcwise {
 
-// Strings one after the other in one block of memory.
+// Strings concatenated in one block of memory.
 class StringTable {
  public:
   size_t size() const { return ends_.size() - 1; }
   std::string_view operator[](size_t i) const { return {text_.data() + ends_[i], ends_[i + 1] - ends_[i]}; }
-  // A string is appended to `text` piece by piece and then closed.
+  // To add a string, append its pieces to `text` and then close it.
   std::string& text() { return text_; }
   int32_t close() {
     ends_.push_back(text_.size());
@@ -27,9 +27,9 @@ class StringTable {
   std::vector<size_t> ends_{0};
 };
 
-// One string per word: a code into a table, which may be that of a model and shared by many columns.
+// One string per word: a code into a table, which may belong to a model and be shared by many columns.
 struct StringColumn {
-  std::vector<int32_t> codes;  // negative: none, which is written as _
+  std::vector<int32_t> codes;  // negative: none, written as _
   std::shared_ptr<const StringTable> table;
 
   size_t size() const { return codes.size(); }
@@ -37,13 +37,13 @@ struct StringColumn {
   std::string_view operator[](size_t word) const { return has(word) ? (*table)[codes[word]] : "_"; }
 };
 
-// Numbers in decimal; none where a number is negative.
+// Decimal numbers; none where a number is negative.
 StringColumn number_column(const int32_t* numbers, size_t count);
 
 // The Key=Value pairs of all columns (of equal length), joined by |; none where no column has any.
 StringColumn joined_pairs(const std::vector<StringColumn>& columns);
 
-// `old` with the pairs of `added`: each in place of the pair with the same key, or at the end.
+// `old` with the pairs of `added`: each replaces the pair with the same key or goes to the end.
 StringColumn merged_pairs(const std::vector<std::string_view>& old, const StringColumn& added);
 
 }  // namespace arcwise

@@ -6,7 +6,7 @@
 namespace arcwise {
 namespace {
 
-// A whole non-negative decimal number: no sign, no spaces, no leading zeros; -1 if it is anything else.
+// Parses a complete non-negative decimal number: no sign, no spaces, no leading zeros; -1 for anything else.
 int64_t whole_number(std::string_view text) {
   if (text.empty() || text.size() > 9 || (text[0] == '0' && text.size() > 1)) return -1;
   int64_t value = 0;
@@ -49,7 +49,7 @@ class LayoutReader {
     size_t at = text_.starts_with("\xEF\xBB\xBF") ? 3 : 0;
     while (at < text_.size()) at = line(at);
     end_sentence(text_.size());
-    // Trailing blank lines belong to the last sentence, so that the sentences together are the whole file.
+    // Trailing blank lines belong to the last sentence, so that the sentences add up to the whole file.
     if (layout_.sentence_bytes.empty()) layout_.sentence_bytes.push_back(0);
     layout_.sentence_bytes.back() = static_cast<uint32_t>(text_.size());
     layout_.sentence_rows.push_back(static_cast<uint32_t>(layout_.rows()));
@@ -116,8 +116,7 @@ class LayoutReader {
     if (kind == RowKind::word) word(marks, columns);
   }
 
-  // Fills the marks of the ten fields; fields that are missing are empty. Returns how many columns there
-  // were.
+  // Fills the marks of the ten fields, leaving missing ones empty. Returns the number of columns.
   size_t split(size_t at, size_t end, uint32_t* marks) {
     size_t columns = 0;
     const char* data = text_.data();
@@ -217,7 +216,7 @@ class LayoutReader {
       auto sentence = std::max<std::ptrdiff_t>(after - layout_.sentence_bytes.begin() - 1, 0);
       layout_.problems.push_back({ProblemKind::invalid_utf8, static_cast<uint32_t>(sentence),
                                   static_cast<uint32_t>(bad), static_cast<unsigned char>(text_[bad])});
-      // One report a line is enough.
+      // Report at most one problem per line.
       const void* newline = std::memchr(text_.data() + bad, '\n', text_.size() - bad);
       if (!newline) break;
       bad = first_invalid_utf8(text_, static_cast<const char*>(newline) - text_.data() + 1);

@@ -1,5 +1,5 @@
-// Where everything is in a CoNLL file: byte offsets of sentences, rows and fields. The bytes themselves are
-// never changed or copied, so what is read can be written back exactly.
+// The layout of a CoNLL file: byte offsets of sentences, rows and fields. The bytes themselves are never
+// changed or copied, so the file can be written back exactly.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -18,27 +18,27 @@ enum Column { ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC, COLU
 
 enum class RowKind : uint8_t { word, multiword, empty_node };
 
-// What can be wrong with a file. The Python side turns each into a sentence.
+// The kinds of problems in a file. The Python side turns each into a message.
 enum class ProblemKind : uint8_t {
   column_count,      // found: number of columns
-  bad_id,            // the ID field is no integer, range (2-3) or decimal (8.1)
+  bad_id,            // the ID field is not an integer, range (2-3) or decimal (8.1)
   id_order,          // found: expected id
   missing_blank,     // id 1 again without a blank line between
   bad_head,          // the HEAD field is neither an integer nor _
   head_range,        // found: number of words
   self_loop,         // a word is its own head
   cycle,             // found: id of a word on the cycle
-  bad_multiword,     // a range that is empty, overlaps another or leaves the sentence
+  bad_multiword,     // a range that is empty, overlaps another or exceeds the sentence
   no_words,          // comments or multiword tokens without a word
   comment_position,  // a comment after the first row of a sentence
-  empty_field,       // found: number of the column, from 0
+  empty_field,       // found: index of the column, from 0
   invalid_utf8,      // found: the byte
 };
 
 struct Problem {
   ProblemKind kind;
   uint32_t sentence;  // number of the sentence, from 0
-  uint32_t offset;    // byte at which the problem stands
+  uint32_t offset;    // position of the problem
   int64_t found;      // see ProblemKind
 };
 
@@ -48,14 +48,14 @@ struct TreebankLayout {
   std::vector<uint32_t> marks;
   std::vector<RowKind> row_kinds;
   std::vector<uint32_t> word_rows;  // row of each word
-  std::vector<int32_t> heads;       // of each word; -1 where unknown (_) or not usable
+  std::vector<int32_t> heads;       // of each word; -1 where unknown (_) or unusable
   // S+1: sentence s is the bytes [s, s+1), comments and blank line included
   std::vector<uint32_t> sentence_bytes;
   std::vector<uint32_t> sentence_rows;   // S+1
   std::vector<uint32_t> sentence_words;  // S+1
   std::vector<Problem> problems;
-  // An annotation that is not written yet: columns whose values for words are not those in the bytes, and
-  // lines to add at the end of each sentence's comments (S, or none).
+  // An annotation that is not yet written: columns whose word values replace those in the bytes, and lines to
+  // add at the end of each sentence's comments (S, or none).
   std::array<std::shared_ptr<const StringColumn>, COLUMNS> replaced;
   std::vector<std::string> added_comments;
 
@@ -74,19 +74,19 @@ struct TreebankLayout {
   }
 };
 
-// Reads the whole text once. Never fails: what is wrong is listed in `problems`, and indexed as well as can
-// be.
+// Reads the whole text once. Never fails: problems are listed in `problems`, and the rest is indexed as well
+// as possible.
 TreebankLayout treebank_layout(std::string_view text);
 
 // New values for the words of a treebank.
 struct Annotation {
   std::vector<std::pair<int, StringColumn>> columns;
   const int32_t* heads = nullptr;             // one per word; negative means _
-  const StringColumn* misc_update = nullptr;  // Key=Value pairs that replace or join those already there
+  const StringColumn* misc_update = nullptr;  // Key=Value pairs that replace or extend the existing ones
   std::vector<std::string_view> comments;     // whole lines per sentence, or none at all
 };
 
-// The layout of the same bytes with an annotation beside them: `field` reads the new values.
+// The layout of the same bytes with an annotation: `field` reads the new values.
 TreebankLayout treebank_annotated(const TreebankLayout& layout, const char* data,
                                   const Annotation& annotation);
 
@@ -95,7 +95,7 @@ struct WrittenTreebank {
   std::vector<uint32_t> sentence_bytes;  // S+1, of the new text
 };
 
-// The text with its annotation: columns of words replaced, comments added. Nothing else changes.
+// The text with its annotation applied: columns of words replaced, comments added, everything else unchanged.
 WrittenTreebank treebank_written(std::string_view text, const TreebankLayout& layout);
 
 // Offset of the first byte after the last complete sentence in a piece of a longer file; 0 if there is none.

@@ -10,13 +10,13 @@ class Measure {
  public:
   Measure(const int32_t* heads, int n, TreePropertiesWorkspace& work) : heads_(heads), n_(n), w_(work) {}
 
-  // Links words to their children and numbers them depth first; false if they are no forest.
+  // Links words to their children and numbers them depth first; returns false unless they form a forest.
   bool traverse() {
     w_.first_child.assign(n_ + 1, 0);
     w_.next_sibling.assign(n_ + 1, 0);
     for (int m = n_; m >= 1; --m) {
       if (head(m) < -1 || head(m) > n_ || head(m) == m) return false;
-      int parent = std::max(head(m), 0);  // an unknown head starts a fragment, beside the roots
+      int parent = std::max(head(m), 0);  // an unknown head starts a fragment that is treated as a root
       w_.next_sibling[m] = w_.first_child[parent];
       w_.first_child[parent] = m;
     }
@@ -30,14 +30,14 @@ class Measure {
       w_.order.push_back(at);
       w_.depth[at] = w_.depth[parent(at)] + 1;
       int next = w_.first_child[at];
-      for (; !next && at; at = parent(at)) {  // everything below has been numbered
+      for (; !next && at; at = parent(at)) {  // everything below is already numbered
         w_.leave[at] = static_cast<int32_t>(w_.order.size());
         next = w_.next_sibling[at];
       }
       at = next;
     }
     w_.leave[0] = static_cast<int32_t>(w_.order.size());
-    return w_.leave[0] == n_ + 1;  // words on a cycle were never reached
+    return w_.leave[0] == n_ + 1;  // words on a cycle are never reached
   }
 
   void arcs(TreeProperties& properties, uint8_t* non_projective) const {
@@ -52,7 +52,7 @@ class Measure {
         for (int k = left + 1; k < right; ++k) {
           if (dominates(h, k)) continue;
           outside = true;
-          // a component inside the span is known by its root, whose head is not inside
+          // A component inside the span is identified by its root, whose head is outside.
           degree += !(left < head(k) && head(k) < right);
         }
       }
@@ -81,8 +81,8 @@ class Measure {
     }
   }
 
-  // The words that v dominates stand in size(v) - pairs(v) blocks, where pairs(v) counts the neighbours k,
-  // k+1 that it dominates both: those whose lowest common ancestor is in its subtree.
+  // The words that v dominates form size(v) - pairs(v) contiguous blocks, where pairs(v) counts the
+  // neighbours k, k+1 that it dominates both: those whose lowest common ancestor is in its subtree.
   int gap_degree() {
     w_.pairs.assign(n_ + 1, 0);
     for (int k = 1; k < n_; ++k) ++w_.pairs[common_ancestor(k, k + 1)];
@@ -96,8 +96,8 @@ class Measure {
     return most;
   }
 
-  // If two disjoint subtrees interleave, so do the two subtrees of siblings that contain them. So for each
-  // word, the subtrees of its children must be nested like brackets in the order of the sentence.
+  // If two disjoint subtrees interleave, so do the subtrees of the two siblings that contain them. So it
+  // suffices to check that for each word, the subtrees of its children nest like brackets in sentence order.
   bool well_nested() {
     w_.side.assign(n_ + 1, 0);
     w_.state.assign(n_ + 1, UNSEEN);
@@ -142,7 +142,7 @@ class Measure {
     for (int k = left; k <= right; ++k) {
       if (k == v || !dominates(v, k)) continue;
       int child = w_.side[k];
-      if (w_.state[child] == CLOSED) return false;  // another subtree reached over its end
+      if (w_.state[child] == CLOSED) return false;  // interleaves with another subtree
       if (w_.state[child] == UNSEEN) {
         open.push_back(child);
         w_.state[child] = OPEN;

@@ -74,7 +74,7 @@ class Assistant:
         supported = legal is not None and self.parser.capabilities.legal
         self._legal = rules_of(legal, lambda: self.parser.info.get("legal")) if supported else None
         self._scored: OrderedDict[tuple[Any, ...], ScoredSentence] = OrderedDict()
-        # The page asks from several threads: those of requests, of the lookahead and of worklists.
+        # Called from several threads: those of requests, of the lookahead and of worklists.
         self._lock = Lock()
 
     @property
@@ -146,7 +146,7 @@ class Assistant:
         scored = self.scored(after)
         now = consistent(ArcDecisions.of(after))
         nothing = now.without(range(1, len(now) + 1))
-        # Compared without cyclic decisions on both sides: a cycle would show up as a change of its own.
+        # Compared without cyclic decisions on both sides: a cycle would show up as an additional change.
         then = nothing if before is None else consistent(ArcDecisions.of(before))
         old, new = _suggested_arcs(scored, then), _suggested_arcs(scored, now)
         changed = [m for m in range(1, len(now) + 1) if old[m - 1] != new[m - 1] and not now.decides(m)]

@@ -28,6 +28,6 @@ def annotator(name: str) -> Iterator[None]:
 
 
 def signature() -> dict[str, str]:
-    """What a record of the journal says about its author; empty without a name."""
+    """The author fields of a journal record; empty without a name."""
     name = _ANNOTATOR.get()
     return {"by": name} if name else {}

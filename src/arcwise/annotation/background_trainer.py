@@ -78,7 +78,7 @@ class BackgroundTrainer(BackgroundTask):
         try:
             header = self._header() or {}
         except InputError:
-            # A model file that is not ours is no history; `start` reports it when someone wants to train.
+            # A model file that is not ours has no history; `start` reports it when training begins.
             return ()
         return tuple(TrainingRecord(**record) for record in header.get("history", ()))
 

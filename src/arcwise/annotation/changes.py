@@ -48,7 +48,7 @@ class Splice:
 
 
 def _texts(blocks: Iterable[bytes]) -> list[str]:
-    # surrogateescape: a journal must restore bytes that are no UTF-8 exactly.
+    # surrogateescape: a journal must restore invalid UTF-8 exactly.
     return [block.decode("utf-8", "surrogateescape") for block in blocks]
 
 

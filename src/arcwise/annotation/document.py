@@ -73,7 +73,7 @@ class AnnotationDocument:
         """Held while the file is read or written; always acquired before ``_guard``, to avoid deadlocks."""
         self._journal, self._history, self._saved_at = opened.journal, opened.history, opened.saved_at
         self._blocks = opened.blocks
-        # Blocks share the snapshot but have a list of their own, since edits change the other one.
+        # Blocks share the snapshot but have separate lists, because edits change the current one.
         self._on_disk(opened.blocks.snapshot.fingerprint, opened.stamp, Blocks(opened.blocks.snapshot))
         self._problems = opened.blocks.snapshot.problems
 
@@ -118,7 +118,7 @@ class AnnotationDocument:
 
     def sentence(self, number: int) -> Sentence:
         """The current sentence, in a treebank by itself (read with ``strict=False``)."""
-        # Not strict: a sentence with errors must be shown, or nobody could correct it.
+        # Not strict: a sentence with errors must be shown so that it can be corrected.
         return Treebank(self.block(number), source=str(self.path), strict=False)[0]
 
     def source(self, number: int) -> str:
@@ -233,7 +233,7 @@ class AnnotationDocument:
         with self._guard:
             if not 0 <= number <= len(self):
                 raise InputError(f"sentence: found {number}, expected 0..{len(self)}")
-            # Strict, unlike reading the file: what is pasted in must be correct.
+            # Strict, unlike reading the file: pasted text must be correct.
             added = [sentence.conllu_bytes for sentence in Treebank(data, source="<inserted>")]
             if not added:
                 raise InputError("the text has no sentence; expected CoNLL-U")
@@ -437,7 +437,8 @@ class AnnotationDocument:
         stamp = stamp_of(self.path)
         if stamp == self._stamp and not thorough:
             return "same"
-        # A new time with the same contents is no change; the stamp is renewed below to save reading it again.
+        # A new modification time with the same contents is not a change; the new stamp avoids reading the
+        # file again.
         if fingerprint(self.path) != self._file:
             return "changed"
         self._stamp = stamp
@@ -461,9 +462,7 @@ class AnnotationDocument:
                 self._stamp = stamp
                 return ExternalMerge(None, ())
             if not len(snapshot):
-                raise InputError(
-                    f"{self.path}: has no sentence any more; expected CoNLL-U, nothing was merged"
-                )
+                raise InputError(f"{self.path}: has no sentences any more; nothing was merged")
             new = Blocks(snapshot)
             theirs, mine = new.all(), self._blocks.all()
             merged, conflicts = (theirs, ()) if self.saved else merged_blocks(self._base.all(), mine, theirs)

@@ -42,7 +42,7 @@ class SuspiciousWord:
 class ErrorDetection(BackgroundTask):
     """The suspicious words of a document. They stay until their sentence is edited or a newer search ends.
 
-    Answers about words (``answer``) rank the others anew.
+    Answers about words (``answer``) rerank the others.
     """
 
     busy = "a search for suspicious annotations is already running"
@@ -99,7 +99,7 @@ class ErrorDetection(BackgroundTask):
         return sorted(words, key=lambda word: (-word.probability, word.sentence, word.word))
 
     def answer(self, key: str, verdict: str) -> None:
-        """Learn from an answer: the word is not listed any more, and the others are ranked anew."""
+        """Learn from an answer: the word is no longer listed, and the others are reranked."""
         with self._lock:
             self._answers[key] = verdict
             listed = {word.key for group in self._words.values() for word in group} - {key}

@@ -132,7 +132,8 @@ class Journal:
         self.torn = len(rest)
         if not self.writing:
             return
-        # Valid records behind a broken one are no torn write: a copy is kept before they go.
+        # Valid records after a broken one mean that this is not a torn write: keep a copy before dropping
+        # them.
         if any(_record(line + b"\n") is not None for line in rest.split(b"\n")[1:]):
             self.damaged = self._copied_as("damaged")
         self._file.truncate(self.size)
@@ -249,7 +250,7 @@ def _lock(file: IO[bytes], path: Path) -> None:
     if fcntl is None:
         return
     try:
-        # Non-blocking: a second editor should be told at once, not wait.
+        # Non-blocking: a second editor should fail at once instead of waiting.
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise Locked(f"{path}: is open in another arcwise annotate; close that one first") from None

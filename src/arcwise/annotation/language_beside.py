@@ -1,4 +1,4 @@
-"""The language data beside a treebank under annotation, read again when a person edits them."""
+"""The language data next to a treebank under annotation, reread after each edit of that file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Stamp = tuple[int, int, int]
 class LanguageBeside:
     """``arcwise-language.toml`` in the folder of a treebank.
 
-    A file that cannot be read counts as none: ``error`` says why, and annotation goes on.
+    A file that cannot be read is treated as missing: ``error`` says why, and annotation continues.
     """
 
     def __init__(self, treebank: Path) -> None:

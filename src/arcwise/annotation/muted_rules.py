@@ -1,4 +1,4 @@
-"""Validation rules that a project does not report, in a text file beside its treebanks."""
+"""Validation rules that a project does not report, in a text file next to its treebanks."""
 
 from __future__ import annotations
 

@@ -33,11 +33,11 @@ def sentences_from_text(text: str, tokenizer: Tokenizer | None, existing: bytes)
     if not lines:
         raise InputError("text: has no words; expected one sentence per line")
     first = 1 + max((int(match[1]) for match in _NUMBERED_ID.finditer(existing)), default=0)
-    made = []
+    blocks = []
     for number, line in enumerate(lines, first):
         rows = simple_rows(line) if tokenizer is None else line_rows(line, tokenizer)
-        made.append(f"# sent_id = s{number}\n# text = {line}\n{''.join(rows)}\n")
-    return "".join(made).encode("utf-8", "surrogateescape")
+        blocks.append(f"# sent_id = s{number}\n# text = {line}\n{''.join(rows)}\n")
+    return "".join(blocks).encode("utf-8", "surrogateescape")
 
 
 def line_rows(line: str, tokenizer: Tokenizer) -> Iterator[str]:

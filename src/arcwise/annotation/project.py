@@ -345,8 +345,8 @@ class AnnotationProject:
         """Undo or redo the steps of one change; journals of earlier releases have no times, and their steps
         are taken one by one.
         """
-        made = [(at, change) for at in files if (change := step(self._documents[at])) is not None]
-        return self._joined(made)
+        changes = [(at, change) for at in files if (change := step(self._documents[at])) is not None]
+        return self._joined(changes)
 
     def latest_steps(self, count: int) -> list[Record]:
         """The latest steps of all files that are in effect, newest first."""

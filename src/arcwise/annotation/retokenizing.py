@@ -51,17 +51,17 @@ def tokens(rows: Sequence[Sequence[str]]) -> list[TextToken]:
     [("can't", ('ca', "n't"), 1), ('go', ('go',), 3)]
     """
     forms = {int(row[0]): row[1] for row in rows if row[0].isdecimal()}
-    made: list[TextToken] = []
+    text_tokens: list[TextToken] = []
     covered = 0
     for row in rows:
         first, dash, last = row[0].partition("-")
         if dash:
             covered = int(last)
             words = tuple(forms[n] for n in range(int(first), covered + 1))
-            made.append(TextToken(row[1], words, int(first)))
+            text_tokens.append(TextToken(row[1], words, int(first)))
         elif first.isdecimal() and int(first) > covered:
-            made.append(TextToken(row[1], (row[1],), int(first)))
-    return made
+            text_tokens.append(TextToken(row[1], (row[1],), int(first)))
+    return text_tokens
 
 
 def token_edits(old: Sequence[TextToken], new: Sequence[TextToken]) -> list[Edit]:

@@ -37,7 +37,10 @@ def tagged_input(model: Parser, treebank: Treebank) -> Treebank:
 def proposed_tags(
     model: Parser, treebank: Treebank, tagged: Treebank
 ) -> tuple[tuple[Mapping[str, str], ...], tuple[Mapping[str, float], ...]]:
-    """The model's values for columns where ``treebank`` has ``_``, and their probabilities (of UPOS only)."""
+    """The model's values for columns where ``treebank`` has ``_``, and the probabilities that it states.
+
+    A tagger states that of UPOS; a network that writes tags, those of all values that it has chosen, too.
+    """
     parser = tree_parser(model)
     output = tagged
     if isinstance(parser, NeuralParser) and parser.writes_tags:
@@ -55,6 +58,13 @@ def proposed_tags(
         share = probability(misc, "UposProb") if "upos" in word_tags else None
         if share is not None:
             shares["upos"] = share
+    if isinstance(parser, NeuralParser) and parser.writes_tags:
+        for column, (values, shares_of_column) in parser.tag_probabilities(tagged).items():
+            for word_tags, shares, value, share in zip(
+                tags, probabilities, values, shares_of_column, strict=True
+            ):
+                if word_tags.get(column) == value:
+                    shares.setdefault(column, share)
     return tuple(tags), tuple(probabilities)
 
 

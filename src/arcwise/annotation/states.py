@@ -1,7 +1,7 @@
 """Which arcs of a sentence are annotated, and which are only proposed by a parser.
 
-A CoNLL-U file records the difference in MISC: a parser writes ``HeadProb=`` and ``DeprelProb=`` beside its
-HEAD and DEPREL, and an edit removes them. So a HEAD without ``HeadProb=`` is decided, and a DEPREL without
+A CoNLL-U file records the difference in MISC: a parser writes ``HeadProb=`` and ``DeprelProb=`` with its HEAD
+and DEPREL, and an edit removes them. So a HEAD without ``HeadProb=`` is decided, and a DEPREL without
 ``DeprelProb=`` is a decided label. Only this module interprets these keys; everything else, the page
 included, reads ``FieldState`` or ``ArcDecisions``.
 """
@@ -187,7 +187,7 @@ class ArcDecisions:
             if len(fields) == _COLUMNS and fields[0].isdigit():
                 head, label = self.heads[word], self.labels[word]
                 fields[_HEAD] = b"_" if head < 0 else str(head).encode()
-                # surrogateescape, so that labels of files that are no UTF-8 survive.
+                # surrogateescape, so that labels of files with invalid UTF-8 survive.
                 fields[_DEPREL] = label.encode("utf-8", "surrogateescape")
                 lines[place] = b"\t".join(fields)
                 word += 1

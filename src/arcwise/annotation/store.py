@@ -147,7 +147,7 @@ class _Index:
         self._rest = self._rest[cut:]
 
     def _add_problems(self, whole: bytes, taken: tuple[int, int] | None) -> None:
-        """Add the problems of what was taken: so many sentences and bytes (None: everything)."""
+        """Add the problems of the ``taken`` numbers of sentences and bytes (None: of everything)."""
         treebank = Treebank(whole, source=self._source, strict=False, first_line=self._line)
         sentences, cut = taken or (len(treebank), len(whole))
         # By both: comments without words are bytes of one sentence whose problem belongs to the next, and a

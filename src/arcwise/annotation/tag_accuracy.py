@@ -1,8 +1,8 @@
 """``TagAccuracy``: the accuracy of suggested tags and lemmas on annotated words, as their confidence.
 
-A tagger states the probability of a UPOS only. How often its XPOS, FEATS and LEMMA are right is counted here
-on annotated words that it was not trained on, separately for sure and unsure UPOS and for forms that other
-sentences have or lack.
+A tagger states the probability of a UPOS only (a network that writes tags, those of other columns, too). How
+often its XPOS, FEATS and LEMMA are right is counted here on annotated words that it was not trained on,
+separately for sure and unsure UPOS and for forms that other sentences have or lack.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.field_values import probability
 
 COLUMNS = ("xpos", "feats", "lemma")
-"""The columns without a probability of the tagger's own."""
+"""The columns for which a tagger states no probability."""
 BINS = (0.5, 0.8, 0.95, 0.99)
 """Bounds of the probability of the UPOS between which suggestions are counted together."""
 MEASURED = 200
@@ -94,7 +94,8 @@ class TagAccuracy:
         upos = word.tag_probabilities.get("upos") if "upos" in word.tags else 1.0
         if upos is None:
             return word
-        estimates = {column: self.estimate(column, upos, form) for column in COLUMNS if column in word.tags}
+        unsure = [c for c in COLUMNS if c in word.tags and c not in word.tag_probabilities]
+        estimates = {column: self.estimate(column, upos, form) for column in unsure}
         measured = {column: value for column, value in estimates.items() if value is not None}
         return replace(word, tag_probabilities={**word.tag_probabilities, **measured})
 

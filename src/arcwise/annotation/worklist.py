@@ -376,7 +376,7 @@ class Worklist:
             words = [self._hits(sentence) for sentence in sentences]
             return [None if word is None else (1.0, word) for word in words]
         assert self._assistant is not None
-        # A sentence of thousands of words would take gigabytes; it has no value of its own.
+        # The values of a sentence with thousands of words would take gigabytes, so it gets none.
         short = [sentence for sentence in sentences if not is_long(sentence)]
         values = iter(_ORDERS[self.by](self._assistant, short) if short else ())
         ranked = [NOTHING if is_long(sentence) else next(values) for sentence in sentences]

@@ -38,7 +38,7 @@ def run(
         ParseOptions, "legal", text="Rules that suggested trees must obey: ud, learned or a TOML file."
     ),
     beside: str | None = typer.Option(
-        None, help="Another annotation of the same sentences, to compare with word by word."
+        None, help="Another annotation of the same sentences, for a word-by-word comparison."
     ),
     output: str | None = typer.Option(
         None,
@@ -49,8 +49,7 @@ def run(
     new: bool = typer.Option(False, "--new", help="Create FILE, without sentences."),
     port: int | None = typer.Option(
         None,
-        help="Port on this machine; 0 picks a free one. [default: the same one for FILE at each start, if "
-        "it is free]",
+        help="Port on this machine; 0 picks a free one. [default: a fixed port for each file, if it is free]",
         show_default=False,
         min=0,
         max=65535,
@@ -62,11 +61,10 @@ def run(
     """Annotate a treebank in the browser, on this machine only.
 
     The command prints the address of the editor and opens it. Every edit goes to FILE.journal at once, and to
-    FILE after two seconds without another edit; nothing is lost if the browser or this command is killed.
-    A page that is still open reconnects when you start the command again, and sends the edits made meanwhile.
-    Ctrl-C saves and quits.
-    Of a folder, all files are open at once: search, checks, worklists and training cover all of them, and
-    each file keeps its own journal.
+    FILE after two seconds without another edit; nothing is lost if the browser or this command is killed. A
+    page that is still open reconnects when you start the command again, and sends the edits made meanwhile.
+    Ctrl-C saves and quits. With a folder, all its files are open at once: search, checks, worklists and
+    training cover all of them, and each file has its own journal.
     """
     from arcwise.web.server import require_web
 

@@ -32,12 +32,12 @@ def run(
     """Compare the probabilities of heads and labels with their accuracy, and fit the temperatures and the
     smoothing that calibrate them.
 
-    There are two reliability diagrams: for heads (HeadProb) and for heads with labels (DeprelProb). In each
-    row '│' marks the mean probability, the bar the accuracy. The last line says how many errors you find by
+    Prints two reliability diagrams: for heads (HeadProb) and for heads with labels (DeprelProb). In each row
+    '│' marks the mean probability, the bar the accuracy. The last line says how many errors you find by
     checking the least confident words. With --output the fitted values are stored in a copy of the model, for
-    'arcwise parse
-    --confidence'. A pipeline tags the words of the treebank itself, as it does for text; with --raw-text it
-    also finds words and sentences itself, and a word that the treebank does not have counts as an error.
+    'arcwise parse --confidence'. A pipeline predicts the tags of the treebank's words, as it does for text;
+    with --raw-text it also predicts words and sentences, and a word that is not in the treebank counts as an
+    error.
     """
     from arcwise.errors import ModelError
     from arcwise.learning.folds import data_name

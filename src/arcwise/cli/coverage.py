@@ -29,7 +29,9 @@ def run(
     capacities: str | None = typer.Option(
         None, "-K", help="Try bounded systems with these capacities, e.g. 2-5,inf."
     ),
-    distances: str | None = typer.Option(None, "-D", help="… and these arc distances, e.g. 1-4."),
+    distances: str | None = typer.Option(
+        None, "-D", help="Try bounded systems with these arc distances, e.g. 1-4."
+    ),
     single_root: bool = typer.Option(False, "--single-root", help="Require exactly one root."),
     show_arcs: int = typer.Option(0, help="Also list up to this many arcs that cannot be built."),
     plot: str | None = typer.Option(None, help="Plot coverage over K and D to this file (.svg, .png, .pdf)."),
@@ -48,7 +50,7 @@ def run(
     from arcwise.treebanks import Treebank
 
     if (capacities is None) != (distances is None):
-        raise InputError("-K and -D: found one of them, expected both")
+        raise InputError("-K and -D: each needs the other")
     systems = [parse_system(text) for text in system or []]
     if capacities is not None and distances is not None:
         systems += grid(_numbers("-K", capacities, least=2), _numbers("-D", distances, least=1))

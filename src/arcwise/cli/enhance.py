@@ -35,13 +35,14 @@ def run(
     preview: bool = typer.Option(
         False, "--preview", help="Show the arcs that the basic trees lack, with their rules; write nothing."
     ),
-    overwrite: bool = typer.Option(False, "--overwrite", help="Replace DEPS where there are any."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace existing DEPS."),
 ) -> None:
     """Fill DEPS with enhanced dependencies that follow from the basic trees by rule.
 
     Labels get the lemmas of case markers and conjunctions (obl:in, conj:and), conjuncts the head and shared
-    dependents of the first one, open complements their subjects, and antecedents the places of relative
-    pronouns. Read the result: rules are right most of the time. Elided predicates are not restored.
+    dependents of the first one, open complements their subjects, and antecedents the roles of relative
+    pronouns. Review the result: the rules are usually right, but not always. Elided predicates are not
+    restored.
 
     Sentences that have DEPS already, empty nodes, or words without HEAD or DEPREL are left as they are.
     """

@@ -25,8 +25,8 @@ def run(
     --config'.
 
     h is the head, m the modifier; h-1 is the word before the head, m< the nearest frequent word left of the
-    modifier; between.set is the set of tags between them. After @ follows what the feature is combined with:
-    nothing, direction, or distance (with direction).
+    modifier; between.set is the set of tags between them. The part after @ says what the feature is combined
+    with: nothing, direction, or distance (with direction).
     """
     from arcwise.graph.config import GraphConfig
     from arcwise.graph.table import template_lines

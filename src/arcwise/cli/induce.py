@@ -108,7 +108,10 @@ class InduceArguments:
     seed: int = typer.Option(0, help="Random seed; the same seed gives the same result.")
     threads: int = typer.Option(1, help="Number of threads.", min=1)
     workers: int = typer.Option(
-        1, help="global: number of processes that search in parallel; one that dies costs seconds.", min=1
+        1,
+        help="global: number of processes that search in parallel; if one dies, only seconds of work are "
+        "lost.",
+        min=1,
     )
     engine: str = typer.Option(
         "local",
@@ -129,12 +132,13 @@ def run(arguments: InduceArguments) -> None:
     """Learn a dependency grammar from the tags of a corpus, without trees, and report how well it fits.
 
     The grammar is a dependency model with valence: every word decides on each side whether it has a (further)
-    child, and which tag the child has. If the corpus has trees, the share of correct heads is printed too.
+    child, and which tag the child has. If the corpus has trees, the command also prints the share of correct
+    heads.
 
     With --learner global the result is the global optimum, up to --epsilon, and --certificate writes a proof
     of it. You can stop the search at any time (Ctrl-C, --time-limit): it then reports how far from the
-    optimum the result can be. With --checkpoint you can also kill it, and --resume continues. --workers
-    search in parallel, on this machine or (--engine ray) on several.
+    optimum the result can be. With --checkpoint you can also kill it and later continue with --resume.
+    --workers search in parallel, on this machine or (--engine ray) on several.
     """
     from arcwise.cli._support.corpus_tags import Selection, arc_share
     from arcwise.induction.parser import DmvParser

@@ -22,14 +22,14 @@ COMMANDS: dict[str, dict[str, str]] = {
     "Treebanks": {
         "validate": "List the errors of a CoNLL-U file",
         "convert": "Convert between CoNLL-U, CoNLL-X and one token per line",
-        "stats": "Statistics of treebanks: sizes, lengths, labels, non-projectivity",
+        "stats": "Print statistics of treebanks: sizes, lengths, labels, non-projectivity",
         "search": "Find words and trees with a query, count them, edit the matches",
         "show": "Draw trees in the terminal, as a picture or as an HTML page",
         "split": "Split a treebank into train, dev and test",
         "mine": "Rank the annotation errors of a treebank, with reasons and proposals",
         "annotate": "Annotate a treebank in the browser, with live parser suggestions",
-        "diff": "Differences between two annotators, word by word, and their agreement",
-        "merge": "Merge the changes of two people to one file; also as a git merge driver",
+        "diff": "Compare two annotators word by word and measure their agreement",
+        "merge": "Merge the changes of two people to one file; also a git merge driver",
         "projectivise": "Replace trees with crossing arcs by the nearest projective trees",
         "enhance": "Fill DEPS with enhanced dependencies that follow from the trees by rule",
     },
@@ -55,7 +55,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
     "Transition systems": {
         "systems": "List transition systems and their parameters",
-        "coverage": "The share of a treebank that each transition system can build",
+        "coverage": "Measure the share of a treebank that each transition system can build",
         "trace": "Show a transition-based parser step by step",
     },
     "About": {
@@ -64,7 +64,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
 }
 """Heading → command → description, in the order of ``arcwise --help``. The command NAME is the function
-``run`` of cli/NAME.py, and that of a command of two words stands in cli/ONE_TWO.py."""
+``run`` of cli/NAME.py, and that of a command of two words is in cli/ONE_TWO.py."""
 
 _UsageError: Any = typer.BadParameter.__base__
 _ClickError: Any = _UsageError.__base__

@@ -28,9 +28,9 @@ def run(
     """Merge two versions of a treebank by sentence, word and column.
 
     Changes to different words, or to different columns of a word, do not conflict; the head and label of a
-    word belong together. If both changed the same value, or the combination would not be a tree, mine stays
-    and a comment records theirs: '# conflict = 3 head theirs=5'. Nothing is lost. Conflicts are listed on
-    standard error. The exit status is 1 if there are any, else 0.
+    word belong together. If both versions changed the same value, or the combination would not be a tree, the
+    result has the value of MINE, and a comment records that of THEIRS: '# conflict = 3 head theirs=5'.
+    Nothing is lost. Standard error lists the conflicts; the exit status is 1 if there are any, else 0.
     """
     from arcwise.cli._support.files import read_version
     from arcwise.errors import InputError
@@ -41,10 +41,10 @@ def run(
     if git and output != "-":
         raise InputError(f"--git: cannot be combined with --output {output} (--git writes to {mine})")
     if name is not None and not git:
-        raise InputError(f"found a fourth file {name}, expected BASE MINE THEIRS (a NAME belongs to --git)")
+        raise InputError(f"{name}: is a fourth file, expected BASE MINE THEIRS (NAME needs --git)")
     target = mine if git else output
     check_output(target)
-    # git passes temporary files, whose names mean nothing to anybody.
+    # git passes temporary files, whose names would be meaningless in messages.
     sides = {"base": base, "mine": mine, "theirs": theirs}
     versions = [
         read_version(path, may_be_empty=git, name=None if name is None else f"{name} ({side})")

@@ -22,7 +22,7 @@ def run(
 ) -> None:
     """Print the card of a model: Markdown with the YAML front matter that model hubs read.
 
-    It says on what the model was trained, under which licence, and how accurate it is from raw text.
+    The card states the model's training data, its licence, and its accuracy from raw text.
     """
     from arcwise.models.model_card import model_card
     from arcwise.models.treebank_folder import TreebankFolder

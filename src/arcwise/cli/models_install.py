@@ -14,9 +14,11 @@ def run(
     source: str = typer.Argument(
         ..., help="Known model (in a clone of the repository), file, or http(s) address.", metavar="MODEL"
     ),
-    name: str | None = typer.Option(None, help="Name to install it by. [default: that of the file]"),
+    name: str | None = typer.Option(
+        None, help="Name to install the model under. [default: the name of the file]"
+    ),
     sha256: str | None = typer.Option(
-        None, help="SHA-256 that the file must have; an address needs it, or #sha256=… at its end."
+        None, help="Expected SHA-256 hash of the file. Required for an address, unless it ends in #sha256=…."
     ),
     folder: str | None = typer.Option(
         None,
@@ -27,7 +29,7 @@ def run(
     """Install a model, so that --model NAME and arcwise.load(NAME) find it.
 
     A model file is data (safetensors); nothing in it is executed. arcwise checks its hash and its content
-    before it gives the file its name: what is interrupted or refused leaves nothing behind.
+    before it gives the file its name, so an interrupted or rejected installation leaves nothing behind.
     """
     from pathlib import Path
 

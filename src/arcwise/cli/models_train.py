@@ -25,11 +25,11 @@ def run(
         metavar="TEXT",
     ),
     licence: str | None = typer.Option(
-        None, help="Licence of the treebank, for the card. [default: that in its README]"
+        None, help="Licence of the treebank, for the card. [default: the licence in its README]"
     ),
     parser: str | None = typer.Option(
         None,
-        help=f"Kind of parser: {' or '.join(trainable())}. [default: graph, or the kind in the TOML file]",
+        help=f"Kind of parser: {', '.join(trainable())}. [default: graph, or the kind in the TOML file]",
     ),
     config: str | None = typer.Option(
         None, help="TOML file with options of a pipeline. [default: settings for the size of the treebank]"
@@ -45,8 +45,9 @@ def run(
 ) -> None:
     """Train a pipeline on a treebank, score it from raw text and install it with its card.
 
-    The training part is needed. Without a dev part, a small treebank is cross-validated. Ctrl-C installs
-    nothing; 'arcwise train --pipeline' has more options, and keeps what an interrupted training has learned.
+    The treebank needs a training part. Without a dev part, a small treebank is cross-validated. After Ctrl-C
+    nothing is installed; 'arcwise train --pipeline' has more options and keeps the best model of an
+    interrupted training.
     """
     from arcwise.learning.progress import Progress
     from arcwise.models.train_by_name import NamedTraining, train_by_name

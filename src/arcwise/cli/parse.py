@@ -163,22 +163,21 @@ class ParseArguments:
             if value not in values:
                 raise InputError(f"{option}: found {value!r}, expected one of {', '.join(values)}")
         if self.text is not None and self.inputs:
-            raise InputError(f"--text: found files too ({self.inputs[0]}), expected one or the other")
+            raise InputError(f"--text: cannot be combined with files ({self.inputs[0]})")
         if self.html is not None and (self.show or self.output != "-"):
             second = "--show" if self.show else "--output"
-            raise InputError(f"--html: found {second} too, expected one or the other")
+            raise InputError(f"--html: cannot be combined with {second}")
         if corpus.to != "conllu" and (self.show or self.html is not None):
             second = "--show" if self.show else "--html"
-            raise InputError(f"--to: found {second} too, expected one or the other")
+            raise InputError(f"--to: cannot be combined with {second}")
         if corpus.corpus or corpus.out is not None:
             pictures = self.show or self.html is not None
             if self.inputs or self.text is not None or pictures or self.output != "-" or self.immediate:
                 raise InputError(
-                    "--in: found files, --text, --show, --html, --output or --immediate too, expected --in "
-                    "and --out alone"
+                    "--in: cannot be combined with files, --text, --show, --html, --output or --immediate"
                 )
             if not corpus.corpus:
-                raise InputError("--out: found no --in, expected a corpus to read")
+                raise InputError("--out: needs --in, the corpus to read")
 
 
 @takes_options
@@ -192,7 +191,6 @@ def run(arguments: ParseArguments) -> None:
     """
     from arcwise.memory import mmap_large_allocations
     from arcwise.models import open_model
-    from arcwise.parsing.calibration import confidence_warning
     from arcwise.pipeline.parse_input import InputSettings
     from arcwise.pipeline.text_fields import TextFields
 
@@ -209,8 +207,11 @@ def run(arguments: ParseArguments) -> None:
     parser = open_model(arguments.model)
     if arguments.show or arguments.html is not None:
         options = _for_pictures(options, parser.capabilities, page=arguments.html is not None)
-    if options.confidence and (doubt := confidence_warning(parser.info)):
-        echo(f"warning: {arguments.model}: {doubt}", err=True)
+    if options.confidence:
+        from arcwise.parsing.calibration import confidence_warning
+
+        if doubt := confidence_warning(parser.info):
+            echo(f"warning: {arguments.model}: {doubt}", err=True)
     fields = TextFields(corpus.text_field, corpus.id_field)
     reading = InputSettings(arguments.input_format, arguments.errors, arguments.immediate, fields)  # type: ignore[arg-type]
     output = ParseOutput(arguments.output, corpus.to, show=arguments.show, html=arguments.html)

@@ -18,7 +18,7 @@ from arcwise.web.serve_log import LogFormat, LogLevel, configure_log, logger
 
 FILES = Files(may_read=("model",), reads=("config", "api_keys"))
 ENVIRONMENT = "ARCWISE_SERVE_"
-"""Variables of the environment with this prefix set options: ``ARCWISE_SERVE_MAX_BODY`` is ``--max-body``."""
+"""Environment variables with this prefix set options: ``ARCWISE_SERVE_MAX_BODY`` is ``--max-body``."""
 
 
 class ServeCommand(PlainCommand):
@@ -122,7 +122,7 @@ def run(
     config: str | None = typer.Option(
         None,
         metavar="FILE",
-        help="TOML file with options (max-body = 1000000). Variables of the environment "
+        help="TOML file with options (max-body = 1000000). Environment variables "
         "(ARCWISE_SERVE_MAX_BODY) override it, the command line overrides both.",
     ),
 ) -> None:
@@ -131,11 +131,14 @@ def run(
     /process and /models implement the API of UDPipe's public service: clients only change the URL. /v1/parse
     is a JSON API with confidences, k-best trees and constraints; /v1/openapi.json describes it. /livez,
     /readyz and /metrics are for operators. There is no encryption: put a proxy in front of a service that
-    others can reach. SIGHUP opens the models again. Ctrl-C or SIGTERM shuts down gracefully.
+    others can reach. SIGHUP reloads the models. Ctrl-C or SIGTERM shuts down gracefully.
     """
     from arcwise.web.server import require_web
 
     require_web("httptools", "prometheus_client")
+    from arcwise.engine.forks import require_fork
+
+    require_fork("arcwise serve")  # what follows imports modules that Unix alone has
     from arcwise.engine.processes import cores
     from arcwise.memory import mmap_large_allocations
     from arcwise.web.serve_access import RequestGate, read_api_keys
@@ -173,7 +176,7 @@ def run(
             sockets,
             limits=limits,
             allow_origin=allow_origin,
-            # Always: whoever runs the service must know that workers die.
+            # Always logged: an operator must know that workers die.
             say=logger.warning,
             started=started,
             reload=lambda: Models.open(names),

@@ -41,8 +41,8 @@ def run(
 ) -> None:
     """Draw trees: in the terminal, as a picture (SVG, PNG, PDF), for LaTeX, or as a self-contained HTML page.
 
-    In the terminal each word is a line. ● marks the root, ? a word whose head is unknown; non-projective arcs
-    are magenta. A document that uses --tikz needs the package tikz-dependency.
+    In the terminal each word takes one line. ● marks the root, ? a word whose head is unknown; non-projective
+    arcs are magenta. A document that uses --tikz needs the package tikz-dependency.
     """
     from arcwise.errors import InputError
     from arcwise.visual.svg import check_picture

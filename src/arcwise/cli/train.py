@@ -139,7 +139,7 @@ class WorkerArguments:
     workers: int = typer.Option(
         1,
         min=1,
-        help="Number of training processes. They share each epoch (the model then depends on N), values "
+        help="Number of training processes. They divide up each epoch (the model then depends on N), values "
         "of C, folds, the taggers of --jackknife or the networks of --ensemble.",
     )
     engine: str = typer.Option(
@@ -166,15 +166,15 @@ class TrainArguments:
     )
     parser: str | None = typer.Option(
         None,
-        help=f"Kind of parser: {' or '.join(trainable())}. [default: graph, or the kind in the TOML "
+        help=f"Kind of parser: {', '.join(trainable())}. [default: graph, or the kind in the TOML "
         f"file of a pipeline]",
     )
     order: int | None = typer.Option(
         None,
         min=1,
         max=2,
-        help="Graph-based and neural: 2 scores pairs of adjacent siblings besides arcs (graph-based: the "
-        "parser siblings).",
+        help="Graph-based and neural: 2 also scores pairs of adjacent siblings "
+        "(graph-based: same as --parser siblings).",
     )
     pipeline: bool = typer.Option(
         False,
@@ -210,7 +210,7 @@ class TrainArguments:
         "[default: float32, int8 with --pipeline]",
     )
     threads: int = typer.Option(
-        1, help="Number of threads. Only neural training depends on it; other results do not."
+        1, help="Number of threads. Does not affect the result, except in neural training."
     )
     parallel: WorkerArguments
     quiet: bool = typer.Option(False, "--quiet", help="Show no progress on standard error.")
@@ -250,7 +250,7 @@ def run(arguments: TrainArguments) -> None:
     """Train a parser, or with --pipeline everything from raw text to trees, and write it to a model file.
 
     Ctrl-C stops training and keeps the best model so far. A model that exists already is not overwritten
-    then: the new one is written beside it. Before the end of the first epoch there is nothing to keep, and
+    then: the new one is written next to it. Before the end of the first epoch there is nothing to keep, and
     nothing is written. 'arcwise parse' uses the model, 'arcwise info' describes it.
     """
     from arcwise.engine import engine_of
@@ -274,7 +274,7 @@ def run(arguments: TrainArguments) -> None:
     checkpoint = _checkpoint(arguments.model, kind, resume=arguments.resume)
     for name, value in (("jackknife", arguments.jackknife), ("note", arguments.note)):
         if value not in (None, []) and not arguments.pipeline:
-            raise InputError(f"--{name}: is an option of --pipeline, which was not given")
+            raise InputError(f"--{name}: needs --pipeline")
     teach = _distillation(arguments)
     precision = check_precision(arguments.precision or ("int8" if arguments.pipeline else "float32"))
     development = arguments.development()
@@ -344,7 +344,7 @@ def _checkpoint(model: str, parser: str, *, resume: bool) -> str | None:
 
     if parser != "neural":
         if resume:
-            raise InputError("--resume: is an option of --parser neural, which was not given")
+            raise InputError("--resume: needs --parser neural")
         return None
     path = f"{model}.checkpoint"
     if Path(path).exists() and not resume:
@@ -363,9 +363,7 @@ def _distillation(arguments: TrainArguments) -> Callable[..., Distillation] | No
     if teacher is None:
         for name, value in values.items():
             if value not in (None, []):
-                raise InputError(
-                    f"--{name.replace('_', '-')}: is an option of --teacher, which was not given"
-                )
+                raise InputError(f"--{name.replace('_', '-')}: needs --teacher")
         return None
     from arcwise.distillation.teacher import read_distillation_config
     from arcwise.models.teacher import load_distillation, open_teacher

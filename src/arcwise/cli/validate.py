@@ -28,7 +28,7 @@ def run(
         help="Checks. format: whether arcwise can read the file. 1: the CoNLL-U format, like the "
         "official UD validator; 2: also trees, tags, labels, features and the text; 3: also the "
         "language-independent guidelines of Universal Dependencies; 4: also the features and relations of "
-        "the language; 5: also its auxiliaries; ud: the highest level, 3 without language data.",
+        "the language; 5: also its auxiliaries; ud: the highest level available (3 without language data).",
     ),
     language: str | None = typer.Option(
         None,
@@ -37,7 +37,7 @@ def run(
         "first file, if there is one]",
     ),
     learn: bool = typer.Option(
-        False, "--learn", help="Instead of checking, write the language data of the files, to be edited."
+        False, "--learn", help="Write the language data of the files, for you to edit, instead of checking."
     ),
     learned: str | None = typer.Option(
         None,
@@ -49,11 +49,13 @@ def run(
     consistency: bool = typer.Option(
         False,
         "--consistency",
-        help="Instead of checking, list words that are annotated in different ways in the same context, and "
-        "forms with several lemmas.",
+        help="List words that are annotated in different ways in the same context, and forms with several "
+        "lemmas, instead of checking.",
     ),
     context: int = typer.Option(
-        1, help="With --consistency: words on each side that must be the same; 0 lists the most.", min=0
+        1,
+        help="With --consistency: number of identical words required on each side; smaller values list more.",
+        min=0,
     ),
     max_errors: int = typer.Option(0, help="Stop after this many errors; 0 shows all."),
     single_root: bool = typer.Option(
@@ -78,12 +80,12 @@ def run(
     With --level each line ends in the name of the rule (see docs/reference/validation.md). The exit status is
     1 if there are errors, else 0; warnings are not errors.
 
-    Levels 4 and 5 need the auxiliaries, features and relations of the language. --learn writes those of a
-    treebank to a TOML file; delete its mistakes from that file, and validate with --level ud.
+    Levels 4 and 5 need the auxiliaries, features and relations of the language. --learn extracts them from a
+    treebank into a TOML file; remove annotation errors from that file, then validate with --level ud.
 
-    --consistency compares the treebank with itself: two words in the same context that are joined by an arc
-    in one place and by another one, or none, in another; a form with several tags in the same context; a form
-    and UPOS with several lemmas. The analyses that nearly all places disagree with come first.
+    --consistency compares the treebank with itself. It lists word pairs with different arcs in the same
+    context (or with an arc in only some places), forms with several tags in the same context, and form-UPOS
+    pairs with several lemmas. Analyses in the smallest minority come first.
     """
     if level not in LEVELS:
         raise OptionError("level", f"found {level!r}, expected one of {', '.join(LEVELS)}")
@@ -114,8 +116,8 @@ def run(
             break
     if wrong:
         raise typer.Exit(1)
-    what = f"nothing wrong, {shown} warning{'s' * (shown != 1)}" if shown else "nothing wrong"
-    typer.echo(f"{len(files)} file{'s' * (len(files) != 1)}: {what}", err=True)
+    summary = f"nothing wrong, {shown} warning{'s' * (shown != 1)}" if shown else "nothing wrong"
+    typer.echo(f"{len(files)} file{'s' * (len(files) != 1)}: {summary}", err=True)
 
 
 _Report = tuple[str, dict[str, Any], bool]
@@ -148,7 +150,7 @@ def _findings(
 
 
 def _language(files: list[str], language: str | None, level: str) -> LanguageData | None:
-    """Read the language data of the option, or those beside the treebank."""
+    """Read the language data named by the option, or the file next to the treebank."""
     from arcwise.treebanks.validation import LANGUAGE_FILE, LanguageData, find_language
 
     if level not in ("4", "5", "ud"):
@@ -162,7 +164,7 @@ def _language(files: list[str], language: str | None, level: str) -> LanguageDat
         return data
     if level != "ud":
         raise InputError(
-            f"--level {level}: needs language data; expected {LANGUAGE_FILE} beside the first file "
+            f"--level {level}: needs language data; expected {LANGUAGE_FILE} next to the first file "
             "(arcwise validate --learn makes it) or --language FILE"
         )
     return None
@@ -187,7 +189,7 @@ def _learn(files: list[str], output: str | None, *, overwrite: bool) -> None:
         refuse_existing([Path(target)], read=files, overwrite=overwrite)
     data = LanguageData.of(piece for file in files for piece in stream(file))
     if not data.counts:
-        raise InputError(f"{files[0]}: found no annotated word to learn from")
+        raise InputError(f"{files[0]}: has no annotated words to learn from")
     with open_output(target) as out:
         out.write(data.to_toml(", ".join(Path(file).name for file in files)).encode())
     features = {name for by_name in (data.features or {}).values() for name in by_name}

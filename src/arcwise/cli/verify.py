@@ -29,7 +29,7 @@ def run(
 
     The verifier shares no code with the search, needs no solver, and uses exact arithmetic. It prints what
     was proved, with the rules that constrain the parses, if any. The exit status is 0 if the certificate
-    holds, and 1 if it does not (or is about other parses than you asked for); the message says why.
+    holds, and 1 if it does not (or concerns other parses than those you asked for); the message says why.
     """
     from arcwise.cli._support.corpus_tags import Selection, arc_share
     from arcwise.distributed.progress import ProgressLine

@@ -49,7 +49,7 @@ class TensorTargets:
         trees = TreeCRF(arcs, lengths, projective=projective, single_root=single_root)
         places, number, label, probability = self._entries(sentences, arcs.device)
         probability = probability.to(arcs.dtype)
-        # Each arc has a place of its own in a dense tensor: a GPU need not add up at duplicate indices, which
+        # Each arc has a separate place in a dense tensor: a GPU need not add up at duplicate indices, which
         # is slow where it has to be deterministic.
         of_arc = torch.zeros(len(places[0]), dtype=arcs.dtype, device=arcs.device)
         of_arc = of_arc.index_add(0, number, probability)

@@ -188,7 +188,7 @@ class CorpusJob:
             stream.write(json.dumps(self.description, indent=1).encode() + b"\n")
 
     def _refuse_changed(self, todo: Sequence[Shard]) -> None:
-        """Refuse to replace output whose input has changed, unless asked to overwrite."""
+        """Refuse to replace output whose input has changed, unless ``overwrite`` is set."""
         if self.options.overwrite:
             return
         for shard in todo:
@@ -221,13 +221,13 @@ class CorpusJob:
             options.packing,
             options.threads,
         )
-        left = {shard.name: shard for shard in largest_first(todo)}
+        remaining = {shard.name: shard for shard in largest_first(todo)}
         rounds = 0
-        while left:
+        while remaining:
             try:
                 # As they finish, since a slow shard must not delay reports of the others.
-                for outcome in self.engine.map(work, list(left.values()), ordered=False):
-                    del left[outcome.shard.name]
+                for outcome in self.engine.map(work, list(remaining.values()), ordered=False):
+                    del remaining[outcome.shard.name]
                     rounds = 0
                     yield outcome
             except WorkerError:

@@ -309,7 +309,7 @@ class ParseShard:
         """Open the model and parse once, before workers are forked, so that they share its memory."""
         pipeline = as_pipeline(_parser(self.model))
         if pipeline is not None:
-            pipeline("Warm.")  # builds what is built lazily, so that workers share that too
+            pipeline("Warm.")  # builds lazy parts of the model now, so that workers share them too
 
     def __call__(self, shard: Shard) -> Outcome:
         """Parse a shard and write it, unless it is finished already."""
@@ -323,7 +323,7 @@ class ParseShard:
         except ChangedInputError as error:
             attempts.end()
             return Outcome(shard, None, str(error).removeprefix(f"{shard.file.absolute_path}: "))
-        # Last of all: a marker says that the output is complete.
+        # Written last: the marker means that the output is complete.
         marker.write(paths.marker(shard))
         attempts.end()
         return Outcome(shard, marker)
@@ -414,7 +414,7 @@ class ParseShard:
 
 
 def _batches(records: Iterable[Record], *, most: int) -> Iterator[list[Record]]:
-    """Group short texts; everything else is a batch of its own."""
+    """Group short texts; any other input is a batch by itself."""
     batch: list[Record] = []
     size = 0
     for record in records:

@@ -62,15 +62,15 @@ class ProgressLine:
             self._live.update(line)
         elif self._shown and (now or time.monotonic() - self._printed >= self.every):
             self._printed = time.monotonic()
-            # A closed stderr is no reason to abort the work.
+            # A closed stderr must not abort the work.
             with contextlib.suppress(OSError):
                 print(line, file=sys.stderr, flush=True)
 
     def count(self, done: int, total: int, unit: str) -> None:
         """Show how much is done, with speed and remaining time."""
         speed = done / max(time.monotonic() - self._started, 1e-9)
-        left = (total - done) / max(speed, 1e-9)
-        self.say(f"{done} of {total} {unit} ({speed:.1f}/s, {left:.0f} s left)")
+        seconds_left = (total - done) / max(speed, 1e-9)
+        self.say(f"{done} of {total} {unit} ({speed:.1f}/s, {seconds_left:.0f} s left)")
 
 
 class JobProgress(ProgressLine):
@@ -106,10 +106,10 @@ class JobProgress(ProgressLine):
         """The current status."""
         seconds = max(time.monotonic() - self._started, 1e-9)
         # By bytes, not by shards: the largest shards come first, and shards of an earlier run cost nothing.
-        left = self._bytes_left * seconds / max(self._bytes_done, 1)
+        seconds_left = self._bytes_left * seconds / max(self._bytes_done, 1)
         return (
             f"{self._done:,} of {self._shards:,} shards, {self._before + self._words:,} words, "
-            f"{self._words / seconds:,.0f} words/s, {duration(left)} left, "
+            f"{self._words / seconds:,.0f} words/s, {duration(seconds_left)} left, "
             f"{errors:,} error{'s' * (errors != 1)}"
         )
 

@@ -162,7 +162,7 @@ def _pieces(file: InputFile, size: int) -> Iterator[_Piece]:
 def read_some(stream: Any, size: int) -> bytes:
     """Read up to ``size`` bytes, at least one before the end of the file.
 
-    ``read1`` returns what was decompressed before a fault; ``read`` would raise and lose it.
+    ``read1`` returns the bytes decompressed before a fault; ``read`` would raise and lose them.
     """
     return bytes(stream.read1(size))
 

@@ -128,7 +128,7 @@ class Dispatcher:
                     for event in self._workers.wait():
                         self._handle(event, run)
         finally:
-            if run.held:  # the caller closed the iterator: nobody will collect these results
+            if run.held:  # the caller closed the iterator: these results are not collected
                 self.stop()
 
     def stop(self) -> None:
@@ -167,9 +167,10 @@ class Dispatcher:
                 self._failed_starts += place in self._starting
                 self._starting.discard(place)
                 self._idle.discard(place)
-                # Each slot may fail once by bad luck (memory, say); beyond that it is the work itself.
+                # Each slot may fail once by chance (out of memory, say); after more failures the item itself
+                # is to blame.
                 if self._failed_starts > self._most + ATTEMPTS:
-                    raise WorkerError(f"workers die as they start ({how})")
+                    raise WorkerError(f"workers fail to start ({how})")
 
 
 @dataclass

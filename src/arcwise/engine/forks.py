@@ -20,6 +20,7 @@ from arcwise.engine.dispatch import Died, attempt
 from arcwise.engine.processes import _LocalWorkers, _WorkerProcess, local_pool, run_item
 from arcwise.engine.protocol import Item, PoolEngine, Result, WorkerPool
 from arcwise.engine.shared_value import SharedValue
+from arcwise.errors import InputError
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
@@ -34,6 +35,15 @@ _WORKER_ENV = {
 """Environment of workers, read by other libraries as a process starts. There are as many workers as cores, so
 each uses one thread; and glibc returns freed memory to the system (13 MB per worker instead of 35 MB when
 parsing a corpus)."""
+
+
+def require_fork(what: str) -> None:
+    """Raise ``InputError`` where processes cannot fork, before anything starts.
+
+    >>> require_fork("arcwise serve")
+    """
+    if not hasattr(os, "fork"):
+        raise InputError(f"{what} needs processes that fork: on Windows, use WSL or a container")
 
 
 @dataclass(frozen=True)
@@ -89,7 +99,7 @@ class _ForkedWorkers(_LocalWorkers):
     def stop(self) -> None:
         for group in filter(None, self.groups):
             with suppress(OSError):
-                # The whole group: workers of a dead server have nobody else to end them.
+                # The whole group: nothing else ends the workers of a dead server.
                 os.killpg(group, signal.SIGKILL)
         self.groups.clear()
         for place in list(self.running):
@@ -156,10 +166,10 @@ def _prepare(written: SharedValue) -> Any:
 
 def _run_server(requests: socket.socket, written: SharedValue, common: SharedValue) -> None:
     """Prepare the work, then fork a worker for each pipe that arrives, until the caller is gone."""
-    # A group of its own, so that killing it does not hit the caller.
+    # A separate process group, so that killing it does not affect the caller.
     os.setpgid(0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller to handle
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps workers: nobody waits for them here
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps workers; this process does not wait
     prepared = _PreparedWork(*attempt(lambda: _prepare(written)))
     gc.collect()
     gc.freeze()  # otherwise the collector writes to object headers, which copies shared pages

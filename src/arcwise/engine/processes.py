@@ -110,11 +110,11 @@ class _LocalWorkers:
     def stop(self) -> None:
         for worker in self.running.values():
             if worker.busy or worker.starting:
-                # kill: a busy worker would finish its item first, and nobody wants the result.
+                # kill: a busy worker would finish its item first, and its result is not needed.
                 worker.process.kill()
             else:
                 with suppress(OSError):
-                    worker.pipe.send_bytes(b"")  # asks an idle worker to exit
+                    worker.pipe.send_bytes(b"")  # makes an idle worker exit
         for place in list(self.running):
             self._reap(place)
         self.pending.clear()
@@ -133,7 +133,7 @@ class _LocalWorkers:
         return Done(place, *(outcome or (None, unreadable)))
 
     def _reap(self, place: int) -> Died:
-        """Join a worker that has exited, and forget it."""
+        """Join a worker that has exited, and drop it."""
         worker = self.running.pop(place)
         worker.process.join()
         worker.pipe.close()
@@ -228,7 +228,7 @@ def cores() -> int:
 
 
 def threads_of_each(workers: int, wanted: int) -> int:
-    """Threads per worker on this machine: those wanted, but no more than there are cores for.
+    """Threads per worker on this machine: as requested, limited by the number of cores.
 
     >>> threads_of_each(10_000, 8)
     1

@@ -63,7 +63,7 @@ def _connect(address: str | None) -> Any:
         except (ConnectionError, ValueError, RuntimeError) as error:
             cluster = "Ray on this machine" if address is None else f"the Ray cluster at {address}"
             reason = str(error).strip().partition("\n")[0]
-            raise InputError(f"address: {cluster} does not answer: {reason}") from error
+            raise InputError(f"address: {cluster} does not respond: {reason}") from error
     return ray
 
 

@@ -66,7 +66,7 @@ class SharedValue:
         self._read = (0, None)
 
     def write(self, value: object, *, share_arrays: bool = False) -> None:
-        """Replace the value; nobody may still be reading the previous one.
+        """Replace the value; there must be no readers of the previous one left.
 
         ``share_arrays``: readers map the arrays of the file read-only instead of copying them.
         """

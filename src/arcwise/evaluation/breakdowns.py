@@ -116,9 +116,7 @@ def by_arc_length(verdicts: Verdicts) -> list[ArcGroup]:
         position = np.arange(len(words))
         length = np.where(words.heads >= 0, np.abs(words.heads - position), 0)
         groups = np.searchsorted(starts, length, side="right") - 1
-        return np.where(
-            words.treebank.heads < 0, len(starts), groups
-        )  # missing heads are a group of their own
+        return np.where(words.treebank.heads < 0, len(starts), groups)  # missing heads form a separate group
 
     names = [name for _, name in _ARC_LENGTHS]
     return _grouped(verdicts, [*names, "no head"], bins(verdicts.gold), bins(verdicts.system))

@@ -74,7 +74,7 @@ def train_cross_validated(
     report["calibration"] = calibration_report(folds, error, ())
     report["folds"] = chosen.history
     model = learner.model(best.weights, decoding, report).with_temperatures(*at)
-    # The file keeps the configuration that was asked for, not the number of epochs found.
+    # The file keeps the requested configuration, not the number of epochs found.
     model = replace(model, config=config)
     progress.say(temperatures_text(temperatures, error, str(folds)))
     return model

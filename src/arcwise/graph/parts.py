@@ -68,7 +68,7 @@ def _online(trainer: EpochTrainer) -> MixableTrainer:
 
 Range = tuple[int, int]
 KEPT_OBJECTIVES = 4
-"""Objectives cached by a worker, each with tables of its own; it has several after another worker died."""
+"""Objectives cached by a worker, each with separate tables; there are several after another worker died."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class SummedObjective:
     def places(self) -> npt.NDArray[np.uint32]:
         """The cells of features that occur in any part."""
         occurs = np.zeros(self._cells, np.bool_)
-        # At weights 0, because only the places are wanted.
+        # At weights 0, because only the places are needed.
         for part in self._pool.map_with(np.zeros(self._cells), self._ranges):
             occurs[part.places] = True
         return np.flatnonzero(occurs).astype(np.uint32)

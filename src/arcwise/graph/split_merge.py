@@ -35,7 +35,7 @@ class SplitMergeTrainer(LossTrainer):
     """Log-likelihood with latent clusters that are split, trained, and merged by half.
 
     Training starts with one cluster. There are log2(``clusters``) rounds at equal distances; each splits all
-    groups in two, trains, and undoes the half of these splits that the likelihood loses least by.
+    groups in two, trains, and undoes the half of these splits that cost the least likelihood.
     """
 
     def __init__(self, config: GraphConfig, table: native.ArcTable, data: native.ArcData) -> None:
@@ -83,7 +83,7 @@ class SplitMergeTrainer(LossTrainer):
         self.groups = groups
 
     def merge(self, number: int, sample: npt.NDArray[np.int64]) -> None:
-        """Undo the half of the last splits that the likelihood of the sample loses least by."""
+        """Undo the half of the last splits that cost the sample the least likelihood."""
         losses = [self.loss_of_merger(split, number, sample) for split in self._splits]
         for at in np.argsort(losses, kind="stable")[: len(losses) // 2]:
             first, second = self._splits[at]

@@ -198,7 +198,7 @@ def likelihood_objective(
 class BatchTrainer:
     """Minimise C Σ -log P(y|x; w) + |w|²/2 by L-BFGS or CG (Koo et al. 2007, equation 6).
 
-    An epoch is a few iterations of the solver, which goes on where the last one ended. The solver sees only
+    An epoch is a few iterations of the solver, which continues where the last one ended. The solver sees only
     the weights of features that occur in the training data; all others stay 0.
     """
 

@@ -260,7 +260,7 @@ def _train_once(
     assert best.weights is not None
     notes = learner.notes(best, progress)
     weights = np.ascontiguousarray(best.weights)
-    # Ctrl-C asks for the model now, so model selection and calibration are skipped.
+    # After Ctrl-C the user wants the model at once, so skip model selection and calibration.
     if data is not None and not best.interrupted:
         with interruptible(best, progress):
             candidates = decoding_candidates(config)

@@ -200,7 +200,7 @@ def _check_shape(scores: npt.ArrayLike, name: str, sentence: int | None = None) 
 def _check_values(matrix: Floats, name: str) -> None:
     """Raise if a score that is read (not in column 0 or on the diagonal) is NaN or too large."""
     wrong = ~(matrix <= LARGEST_SCORE)
-    # Column 0 and the diagonal are no arcs: callers may leave anything there, NaN included.
+    # Column 0 and the diagonal are not arcs: callers may leave anything there, NaN included.
     wrong[:, 0] = False
     np.fill_diagonal(wrong, False)
     if wrong.any():

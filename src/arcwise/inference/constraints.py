@@ -110,7 +110,7 @@ class Constraints:
             mask[..., 0, [m for m in range(n + 1) if m not in self.roots]] = False
         for first, last in self.subtrees:
             outside = np.r_[0:first, last + 1 : n + 1]
-            # Only arcs that leave are masked; closed chart cells see to it that one arc enters.
+            # Only leaving arcs are masked; closed chart cells ensure that one arc enters.
             mask[..., first : last + 1, outside] = False
         for h, m in self.required:
             mask[..., np.arange(n + 1) != h, m] = False

@@ -472,7 +472,7 @@ def _batch_scores(
 
 
 def _refuse_stacked(scores: Any, labels: tuple[str, ...] | None, expected: str) -> None:
-    """Refuse an array (B, N+1, N+1) without lengths: whether it is padded cannot be told from its shape."""
+    """Refuse an array (B, N+1, N+1) without lengths: its shape does not show whether it is padded."""
     axes = scores.ndim if isinstance(scores, np.ndarray) else -1
     if axes < 0 and not isinstance(scores, list | tuple):
         axes = np.ndim(scores)

@@ -51,7 +51,7 @@ def entropy(sentence: SentenceScores, trees: TreeClass, marginals: Floats, log_z
     possible = marginals > 0
     products = marginals[possible] * scores[possible]
     if np.abs(products).sum() < FAR and abs(log_z) < LARGE:
-        # H is never negative; rounding of nearly certain sentences would say -1e-16.
+        # H is never negative; rounding would give -1e-16 for nearly certain sentences.
         return max(log_z - float(products.sum()), 0.0)
     highest = scores.max(axis=tuple(range(scores.ndim - 1)))  # of each word's arcs
     with np.errstate(invalid="ignore"):  # -inf - -inf, of probability 0

@@ -71,7 +71,7 @@ class TreeInference:
 
     @property
     def _is_constrained(self) -> bool:
-        return any(constraints is not None for constraints in self.constraints)
+        return self.constraints.count(None) < len(self.constraints)
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class TreeInference:
     def _highest(self) -> Floats | None:
         """The best arc weight of each word before constraints: smoothing is relative to it."""
         if self.smoothing == 0:
-            # Without smoothing nobody reads it, and it costs a pass over all arcs.
+            # Unused without smoothing, and it costs a pass over all arcs.
             return None
         scores = self._input
         free = scores if isinstance(scores, Scores) else Scores.of_checked(scores, self.labels or ())
@@ -155,8 +155,10 @@ class TreeInference:
     @property
     def _only_matrix(self) -> Floats | None:
         """The scores of a single sentence where they are all there is, for kernels that take one matrix."""
-        if len(self._input) == 1 and self._is_plain and not self._spans[0]:
-            return self._constrained[0]
+        scores = self._input
+        if isinstance(scores, list) and len(scores) == 1 and self._is_plain and not self._spans[0]:
+            # Not through cached properties: in Python 3.11 each takes a lock, which is long beside a kernel.
+            return scores[0] if self.constraints[0] is None else self._constrained[0]
         return None
 
     @cached_property

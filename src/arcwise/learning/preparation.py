@@ -68,7 +68,7 @@ def prepare_trees(treebank: Treebank, *, projective: bool, single_root: bool) ->
     if projective:
         changed = _projectivise(heads, starts, single_root=single_root)
     labels = list(treebank.column("deprel"))
-    # The label of a root arc says nothing about another arc, and the reverse.
+    # The label of a root arc is no evidence about other arcs, and vice versa.
     for word in np.flatnonzero((original == 0) != (heads == 0)):
         labels[word] = "_"
     unknown = np.add.reduceat(heads < 0, starts[:-1].astype(np.int64))

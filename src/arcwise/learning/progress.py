@@ -64,7 +64,7 @@ class Progress:
     def say(self, line: str) -> None:
         """Print a permanent line, and log it (``arcwise.log``)."""
         logger.log(WARNING if line.startswith(_WARNING) else INFO, "%s", line.removeprefix(_WARNING))
-        with contextlib.suppress(OSError):  # a closed stderr is no reason to abort the work
+        with contextlib.suppress(OSError):  # a closed stderr must not abort the work
             if self._bar is not None:
                 self._bar.console.print(line, highlight=False, markup=False)
             elif self._shown:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 SHIPPED = Path(__file__).parent / "combiner.arcwise"
+_SHIFT_STEPS = 20
 PLANTED_SHIFT = -1.0
 """Log-odds added to those of planted errors: how much rarer random errors are than in training."""
 
@@ -38,13 +39,15 @@ class Combiner:
     """
 
     kind: ClassVar[str] = "error-combiner"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     revisions: ErrorModel
     planted: ErrorModel | None = None
     """None: trained on revisions alone."""
     trained_on: tuple[str, ...] = ()
     precedents: tuple[Precedents, ...] = field(default=(), repr=False)
+    shift: float = 0.0
+    """Added to all log-odds: the mean probability becomes the share of errors of a usual treebank."""
 
     @classmethod
     def train(
@@ -52,8 +55,8 @@ class Combiner:
         histories: Mapping[str, RevisionHistory],
         *,
         planted: Mapping[str, RevisionHistory] = MappingProxyType({}),
-        rounds: int = 100,
-        depth: int = 3,
+        rounds: int = 60,
+        depth: int = 2,
         seed: int = 1,
     ) -> Combiner:
         """Train on treebanks whose errors are known; each treebank has the same weight.
@@ -61,19 +64,25 @@ class Combiner:
         planted: treebanks with planted errors, as histories in which these were revised.
         """
         precedents = (history.precedents(name) for name, history in histories.items())
-        return cls(
+        combiner = cls(
             ErrorModel.train(histories, rounds=rounds, depth=depth, seed=seed),
             ErrorModel.train(planted, rounds=rounds, depth=depth, seed=seed) if planted else None,
             tuple(histories),
             tuple(of_treebank for of_treebank in precedents if of_treebank is not None),
         )
+        # A treebank is no precedent for itself.
+        words = [
+            replace(combiner, precedents=()).log_odds(h.features)[h.compared] for h in histories.values()
+        ]
+        rates = [float(h.revised[h.compared].mean()) for h in histories.values()]
+        return replace(combiner, shift=_shift_to_rate(words, float(np.median(rates))))
 
     def log_odds(self, features: ErrorFeatures) -> Floats:
         """The log-odds of an error for every word."""
         log_odds = self.precedents_of(features).add_to(self.revisions.log_odds(features))
-        if self.planted is None:
-            return log_odds
-        return either(log_odds, self.planted.log_odds(features) + PLANTED_SHIFT)
+        if self.planted is not None:
+            log_odds = either(log_odds, self.planted.log_odds(features) + PLANTED_SHIFT)
+        return log_odds + self.shift
 
     def precedents_of(self, features: ErrorFeatures) -> PrecedentsOfWords:
         """The precedents that apply to these words."""
@@ -83,6 +92,7 @@ class Combiner:
         """The combiner as plain values."""
         header, arrays = self.revisions.pack()
         header["trained_on"] = list(self.trained_on)
+        header["shift"] = self.shift
         header["precedents"] = {of_treebank.treebank: of_treebank.pack() for of_treebank in self.precedents}
         if self.planted is not None:
             header["planted"], planted = self.planted.pack()
@@ -91,8 +101,8 @@ class Combiner:
 
     @classmethod
     def unpack(cls, packed: Packed) -> Self:
-        """Restore a combiner; version 2 had no model of planted errors."""
-        packed.expect(cls.kind, 2 if packed.version == 2 else cls.version)
+        """Restore a combiner; version 2 had no model of planted errors, version 3 no shift."""
+        packed.expect(cls.kind, packed.version if packed.version in (2, 3) else cls.version)
         header, arrays = packed.header, packed.arrays
         try:
             planted = None
@@ -102,7 +112,8 @@ class Combiner:
                 planted = ErrorModel.unpack(header["planted"], of_planted)
             precedents = tuple(Precedents.unpack(name, of) for name, of in header["precedents"].items())
             trained_on = tuple(header["trained_on"])
-            return cls(ErrorModel.unpack(header, arrays), planted, trained_on, precedents)
+            shift = float(header.get("shift", 0.0))
+            return cls(ErrorModel.unpack(header, arrays), planted, trained_on, precedents, shift)
         except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
             raise ModelError(f"the combiner of error signals is damaged ({error})") from error
 
@@ -123,6 +134,18 @@ def either(a: Floats, b: Floats) -> Floats:
     [1.099]
     """
     return np.asarray(np.logaddexp(np.logaddexp(a, b), a + b))
+
+
+def _shift_to_rate(log_odds: Sequence[Floats], rate: float) -> float:
+    """What to add to log-odds for the mean probability in the median treebank to be this rate."""
+    if not 0 < rate < 1:
+        return 0.0
+    shift = 0.0
+    for _ in range(_SHIFT_STEPS):
+        means = [float((1 / (1 + np.exp(-(values + shift)))).mean()) for values in log_odds]
+        middle = float(np.median(means))
+        shift += float(np.log(rate / (1 - rate)) - np.log(middle / (1 - middle)))
+    return shift
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,20 @@ _CONTEXT = ("arc.", "sentence.")
 """Prefixes of numbers that are no evidence by themselves, so that their weights may have any sign."""
 _PRIOR = 30.0
 """Words of a kind at which its own rate of errors counts as much as the rate of all kinds."""
+_RULES = ("tree_rule", "word_rule")
+"""Kinds that name the validation rule a word breaks; an empty string for words that break none."""
+_ADDED = "tree_rule"
+"""The kind whose rate is added to the log-odds: words that break a rule are too few for a weight of it."""
+_REPLACED = "rules."
+"""Prefix of numbers that are not read: how often a rule's words were wrong says more than its severity."""
+_UNSEEN_RULE = "*"
+"""Category of rules that no treebank with a history breaks."""
+_RULE_PRIOR = 2.0
+"""Words of a rule at which its own rate counts as much as the rate of all words."""
+_RULE_WORDS = 5.0
+"""Words of a rule at which a treebank counts half as much as one with many."""
+_ALL_RULES = 0.5
+"""How many such treebanks the average of all rules counts as."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +50,8 @@ class ErrorModel:
     """The mean of a logistic regression and of boosted trees.
 
     Both read the signals as log-ranks within the treebank, and how often each kind of word was wrong in other
-    treebanks. The regression carries over to treebanks of other languages, the trees see interactions.
+    treebanks. The regression carries over to treebanks of other languages, the trees see interactions. For
+    words that break a rule about trees, the log-odds rise as they did in other treebanks.
     """
 
     regression: LogisticRegression
@@ -48,10 +63,11 @@ class ErrorModel:
 
     @classmethod
     def train(
-        cls, histories: Mapping[str, RevisionHistory], *, rounds: int = 100, depth: int = 3, seed: int = 1
+        cls, histories: Mapping[str, RevisionHistory], *, rounds: int = 60, depth: int = 2, seed: int = 1
     ) -> ErrorModel:
         """Train on treebanks whose errors are known; each treebank has the same weight."""
-        numbers = tuple(next(iter(histories.values())).features.numbers)
+        columns = next(iter(histories.values())).features.numbers
+        numbers = tuple(name for name in columns if not name.startswith(_REPLACED))
         wrong = np.concatenate([h.revised[h.compared] for h in histories.values()])
         weights = np.concatenate([h.weights for h in histories.values()])
         values = np.concatenate(
@@ -63,14 +79,25 @@ class ErrorModel:
         evidence = _is_evidence(numbers, values)
         regression = LogisticRegression.fit(values, wrong, weights, positive=evidence)
         trees = BoostedTrees.fit(
-            values, wrong, weights, rising=evidence, rounds=rounds, depth=depth, rate=0.08, seed=seed
+            values,
+            wrong,
+            weights,
+            rising=evidence,
+            rounds=rounds,
+            depth=depth,
+            rate=0.08,
+            penalty=100,
+            seed=seed,
         )
         return cls(regression, trees, numbers, _rates(histories))
 
     def log_odds(self, features: ErrorFeatures) -> Floats:
         """The log-odds of an error for every word."""
         values = _matrix(features, self.numbers, self.rates)
-        return np.asarray((self.regression.predict(values) + self.trees.predict(values)) / 2)
+        log_odds = (self.regression.predict(values) + self.trees.predict(values)) / 2
+        if _ADDED in self.rates:
+            log_odds += _rate_column(features, _ADDED, self.rates[_ADDED])
+        return np.asarray(log_odds)
 
     def pack(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """A header and arrays of plain values."""
@@ -117,9 +144,16 @@ def _matrix(
     for name in _WITHIN:
         values = features.numbers.get(name, unknown)
         columns += [log_ranks_within(values, features.kinds[group]) for group in _groups(features)]
-    for name, table in rates.items():
-        columns.append(np.array([table.get(kind, 0.0) for kind in features.kinds[name]]))
+    columns += [_rate_column(features, name, table) for name, table in rates.items() if name != _ADDED]
     return np.stack(columns, axis=1)
+
+
+def _rate_column(features: ErrorFeatures, name: str, table: Mapping[str, float]) -> Floats:
+    """The rate of each word's category; 0 without a category."""
+    unseen = table.get(_UNSEEN_RULE, 0.0)
+    # A combiner of an earlier version may know kinds that signals no longer have.
+    kinds = features.kinds.get(name, [""] * features.count)
+    return np.array([table.get(kind, unseen) if kind else 0.0 for kind in kinds], np.float64)
 
 
 def _groups(features: ErrorFeatures) -> list[str]:
@@ -136,6 +170,9 @@ def _rates(histories: Mapping[str, RevisionHistory]) -> dict[str, dict[str, floa
     """How much more often than others each kind is wrong: the mean over treebanks of log ratios."""
     tables: dict[str, dict[str, float]] = {}
     for name in next(iter(histories.values())).features.kinds:
+        if name in _RULES:
+            tables[name] = _rule_rates(histories.values(), name)
+            continue
         sums: dict[str, list[float]] = defaultdict(list)
         for history in histories.values():
             for kind, ratio in _ratios(history, name).items():
@@ -145,13 +182,46 @@ def _rates(histories: Mapping[str, RevisionHistory]) -> dict[str, dict[str, floa
     return tables
 
 
-def _ratios(history: RevisionHistory, name: str) -> dict[str, float]:
+def _rule_rates(histories: Iterable[RevisionHistory], name: str) -> dict[str, float]:
+    """By how much the log-odds of an error rise if a word breaks a rule: a mean over treebanks, at least 0.
+
+    Treebanks in which few words break the rule count less; rules of few treebanks are drawn to the average.
+    """
+    rises: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for history in histories:
+        wrong, total = _counts(history, name)
+        base = _clipped(sum(wrong.values()) / max(sum(total.values()), 1))
+        for rule, count in total.items():
+            if rule:
+                rate = (wrong[rule] + _RULE_PRIOR * base) / (count + _RULE_PRIOR)
+                rise = float(np.log(rate / (1 - rate)) - np.log(base / (1 - base)))
+                rises[rule].append((rise, count / (count + _RULE_WORDS)))
+    everything = [pair for pairs in rises.values() for pair in pairs]
+    average = sum(r * w for r, w in everything) / max(sum(w for _, w in everything), 1e-9)
+    means = {_UNSEEN_RULE: average}
+    for rule, pairs in sorted(rises.items()):
+        total_weight = _ALL_RULES + sum(w for _, w in pairs)
+        means[rule] = (_ALL_RULES * average + sum(r * w for r, w in pairs)) / total_weight
+    return {rule: round(max(mean, 0.0), 4) for rule, mean in means.items()}
+
+
+def _clipped(rate: float) -> float:
+    return min(max(rate, 1e-4), 1 - 1e-4)
+
+
+def _counts(history: RevisionHistory, name: str) -> tuple[dict[str, int], dict[str, int]]:
+    """How many compared words of each kind are wrong, and how many there are."""
     wrong: dict[str, int] = defaultdict(int)
     total: dict[str, int] = defaultdict(int)
     for word in np.flatnonzero(history.compared).tolist():
         kind = history.features.kinds[name][word]
         total[kind] += 1
         wrong[kind] += bool(history.revised[word])
+    return wrong, total
+
+
+def _ratios(history: RevisionHistory, name: str) -> dict[str, float]:
+    wrong, total = _counts(history, name)
     base = max(sum(wrong.values()), 1) / max(sum(total.values()), 1)
     return {
         kind: round(float(np.log((wrong[kind] + _PRIOR * base) / (count + _PRIOR) / base)), 4)

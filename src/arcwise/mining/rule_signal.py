@@ -16,6 +16,8 @@ from arcwise.treebanks.validation import Finding, check_treebank
 
 _ARC = {"head", "deprel"}
 _WORD = {"upos", "feats", "lemma"}
+_KINDS = {"tree_rule": {*_ARC, "upos"}, "word_rule": {"feats", "lemma"}}
+"""Kind → columns of its rules; those about UPOS compare it with the label."""
 
 
 def rules(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
@@ -47,7 +49,10 @@ def rules(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
             _vote(words, word, edit) for edit in edits if edit.column in ("upos", "lemma", "feats", "deprel")
         ]
 
-    kinds = {"rule": [_most_severe(by_word.get(word, ())) for word in range(len(words))]}
+    kinds = {
+        kind: [_most_severe(by_word.get(word, ()), columns) for word in range(len(words))]
+        for kind, columns in _KINDS.items()
+    }
     return Measurement(6 * arc + word_level - 4, {"arc": arc, "word": word_level}, reasons, votes, kinds)
 
 
@@ -60,9 +65,9 @@ def _strength(by_word: Mapping[int, Sequence[Finding]], columns: Collection[str]
     return strength
 
 
-def _most_severe(findings: Sequence[Finding]) -> str:
-    """The rule of the finding that says most about the tree; an empty string without findings."""
-    severity = [(f.column not in _ARC, f.warning, f.rule) for f in findings]
+def _most_severe(findings: Sequence[Finding], columns: Collection[str]) -> str:
+    """The rule of the gravest finding in these columns, arcs before words; an empty string without any."""
+    severity = [(f.column not in _ARC, f.warning, f.rule) for f in findings if f.column in columns]
     return min(severity)[-1] if severity else ""
 
 

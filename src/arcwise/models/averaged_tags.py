@@ -85,7 +85,8 @@ def average_tags(
 
 
 class _CachedScorer:
-    """A scorer that scores a treebank once: the search for temperatures asks dozens of times."""
+    """A scorer that caches the scores of a treebank, because the search for temperatures needs them dozens of
+    times."""
 
     def __init__(self, scorer: Scorer) -> None:
         self._scorer = scorer

@@ -74,7 +74,9 @@ def install_model(
         _check(file, place)
         is_same = path_kind(target) == "file" and _digest(target) == digest
         if path_kind(target) is not None and not (is_same or overwrite):
-            raise InputError(f"{target}: is another model of that name, and is not overwritten unasked")
+            raise InputError(
+                f"{target}: is a different model of that name; choose another name, or overwrite it"
+            )
         try:
             file.replace(target)
         except OSError as error:
@@ -140,7 +142,7 @@ def _checked_hash(text: str) -> str:
 
 @contextmanager
 def _temporary_folder(folder: Path) -> Iterator[Path]:
-    """A hidden folder beside the models, on the same disk, that is removed whatever happens."""
+    """A hidden folder next to the models, on the same disk, that is always removed."""
     try:
         temporary = Path(tempfile.mkdtemp(dir=folder, prefix=".install-"))
     except OSError as error:
@@ -195,9 +197,7 @@ def _check(file: Path, place: str) -> None:
     for first, description in _PICKLES.items():
         # A safetensors file starts with the length of its header, and its ninth byte is a brace.
         if start.startswith(first) and not _has_header(file):
-            raise ModelError(
-                f"{place}: is {description}, which can run code; arcwise opens safetensors alone"
-            )
+            raise ModelError(f"{place}: is {description}, which can run code; arcwise only opens safetensors")
     try:
         packed = read_model(file)
         if packed.kind != "pipeline":

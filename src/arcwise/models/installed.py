@@ -41,7 +41,7 @@ class InstalledModel:
 
 @dataclass(frozen=True)
 class KnownModel:
-    """A model that is not part of the package: what the list of known models says about it."""
+    """An entry of the list of known models, which are not part of the package."""
 
     name: str
     language: str

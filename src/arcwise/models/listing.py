@@ -1,4 +1,4 @@
-"""The table of ``arcwise models list``: installed and known models with what their files say about them."""
+"""The table of ``arcwise models list``: installed and known models with the metadata in their files."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ Scores = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCard:
-    """What a model card says. Texts are Markdown; empty ones are left out."""
+    """The contents of a model card. Texts are Markdown; empty ones are left out."""
 
     file: str
     """Name of the model file."""
@@ -120,7 +120,7 @@ class ModelCard:
 def describe(
     pipeline: Pipeline, file: Path, *, load: str, scores: Scores | None = None, closing: Sequence[str] = ()
 ) -> ModelCard:
-    """Return the card of a pipeline from what its file says about itself.
+    """Return the card of a pipeline from the metadata in its file.
 
     load: what ``arcwise.load`` calls it; scores: in place of those in the file; closing: paragraphs to add.
     """

@@ -70,7 +70,7 @@ def calibrate_on_raw_text(pipeline: Pipeline, gold: Treebank, *, threads: int = 
     """Fit the parser's temperatures on the raw text of ``gold``; other parsers than ``ScoredParser`` stay.
 
     At the fitted temperatures, mean confidence equals accuracy, for heads and for heads with labels.
-    Temperatures fitted on gold words are too low for raw text: they know nothing of wrong tags, words and
+    Temperatures fitted on gold words are too low for raw text: they do not account for wrong tags, words and
     sentence boundaries. Raises ``InputError`` if a word of ``gold`` has no head.
     """
     if not isinstance(pipeline.parser, ScoredParser):
@@ -111,7 +111,7 @@ def with_calibration_report(parser: P, on: str, error: float) -> P:
 def _matching_temperature(bins_at: Callable[[float], Calibration], start: float) -> float:
     """Bisect the logarithm of the temperature, up to a factor of ten from ``start``.
 
-    A search of its own, not that of ``arcwise.parsing.calibration``: each step parses all of the text.
+    Separate from the search of ``arcwise.parsing.calibration``, because each step parses all of the text.
     """
     low, high = np.log(start / 10), np.log(start * 10)
     for _ in range(9):

@@ -167,7 +167,7 @@ def _log_loaded(packed: Packed, seconds: float) -> None:
 
 
 def model_path(name: PathLike) -> Path:
-    """Return the file of a shipped or installed model (``en``), or the path if it is no such name."""
+    """Return the file of a shipped or installed model (``en``), or the path if it is not such a name."""
     path = find_model(name) if isinstance(name, str) else None
     if path is None:
         path = Path(name)

@@ -86,7 +86,7 @@ def _targets(training: NamedTraining) -> tuple[Path, Path]:
     folder = model_folders()[0] if training.folder is None else Path(training.folder)
     model = folder / f"{check_model_name(training.name)}{SUFFIX}"
     if path_kind(model) is not None and not training.overwrite:
-        raise InputError(f"{model}: exists already, and is not overwritten unasked")
+        raise InputError(f"{model}: exists already; choose another name, or overwrite it")
     make_folder(folder)
     card = model.with_name(f"{training.name}.md")
     for path in (model, card):

@@ -32,7 +32,7 @@ NEURAL: dict[str, Any] = {
     "inputs": [*INPUTS, "xpos", "feats"],
     "learns": ["upos", "xpos", "feats"],
 }
-"""What a neural parser sees and learns in a pipeline unless told otherwise."""
+"""Default inputs and targets of a neural parser in a pipeline."""
 SMALL_DATA_TRAINER = "log-linear"
 """The trainer of the graph-based parser up to ``MOST_SENTENCES``."""
 
@@ -72,7 +72,7 @@ def read_config(
     values = {} if path is None else read_toml(path)
     parser = values.pop("parser", {})
     if distillation_section(values) is not None and not taught:
-        raise OptionError(SECTION, f"found the section [{SECTION}], but no teacher", str(path))
+        raise OptionError(SECTION, f"the section [{SECTION}] needs a teacher", str(path))
     if not isinstance(parser, dict):
         raise InputError(f"{path}: parser: found {parser!r}, expected a section [parser]")
     overrides = {"kind": kind, "jackknife": jackknife, "seed": seed}
@@ -114,13 +114,13 @@ def train_pipeline(
 ) -> Pipeline:
     """Tokenizer, tagger and parser from one treebank. ``parser``: options of the parser.
 
-    ``card``: what to note in the model;
-    ``engine``: where the taggers of the jack-knife are trained, and what of the parser can be trained at the
-    same time; ``checkpoint``: where the training of a neural parser goes on from; ``teach``: how the parser
-    is taught by another one, given the tokenizer and the tagger that make its words and tags.
+    ``card``: what to note in the model; ``engine``: where the taggers of the jack-knife are trained, and what
+    of the parser can be trained at the same time; ``checkpoint``: the file that the training of a neural
+    parser resumes from; ``teach``: how the parser is taught by another one, given the tokenizer and the
+    tagger that make its words and tags.
 
-    A neural parser sees the tags of the tagger and learns better ones beside the trees (``learns``); which
-    columns it fills in is chosen on ``dev``.
+    A neural parser reads the tagger's tags and jointly learns better ones (``learns``); which columns it
+    fills in is chosen on ``dev``.
 
     With ``dev`` the parser's epoch, decoder and temperatures are chosen on it; if it is a treebank, the
     temperatures are then fitted on its raw text, and the scores of the whole go into the card. With folds
@@ -132,7 +132,7 @@ def train_pipeline(
     chosen = development(train, dev)
     options = {"seed": config.seed, **_defaults(config.kind, parser or {}, len(train)), **(parser or {})}
     parser_settings = parser_config(config.kind, None, options)
-    parser_settings.refuse_unread()  # said before long work, not after
+    parser_settings.refuse_unread()  # reported before long work, not after
     tokenizer = Tokenizer.train(train, config=config.tokenizer, seed=config.seed)
     progress.say("tokenizer trained")
     tagger = Tagger.train(train, config=config.tagger, seed=config.seed)

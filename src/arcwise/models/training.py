@@ -35,7 +35,7 @@ def parser_config(
     _, settings = trainable_kind(kind)
     file = {} if config is None else read_toml(config)
     if distillation_section(file) is not None and not taught:
-        raise OptionError(SECTION, f"found the section [{SECTION}], but no teacher", str(config))
+        raise OptionError(SECTION, f"the section [{SECTION}] needs a teacher", str(config))
     overrides = {name: value for name, value in options.items() if value is not None}
     _refuse_foreign(kind, file, where="" if config is None else str(config))
     _refuse_foreign(kind, overrides)
@@ -81,7 +81,7 @@ def train_parser(
         others["checkpoint"] = checkpoint
     if distillation is not None:
         if "distillation" not in signature(parser.train).parameters:
-            raise OptionError("teacher", f"found one, but a {kind} parser learns from treebanks alone")
+            raise OptionError("teacher", f"is not supported: a {kind} parser learns only from treebanks")
         others["distillation"] = distillation
     trained: Parser = parser.train(
         train, dev, config=chosen, threads=threads, progress=progress, engine=engine, **others

@@ -18,12 +18,12 @@ from arcwise.inference.tree_class import TreeClass
 from arcwise.neural.batch import Batch
 from arcwise.neural.config import check_device
 from arcwise.neural.data import Data
-from arcwise.neural.model import NeuralModel, dequantised
+from arcwise.neural.inference import best_trees, load_network
+from arcwise.neural.model import NeuralModel
 from arcwise.neural.network import Hidden, Network
 from arcwise.neural.parser import NeuralParser
 from arcwise.neural.second_order import arc_scores
 from arcwise.neural.tags import TagAlphabets
-from arcwise.neural.transformer_encoder import TransformerEncoder
 from arcwise.parsing.ensemble import MarginalEnsemble
 from arcwise.parsing.parser import Capabilities, SentenceConstraints
 from arcwise.torch import TreeCRF
@@ -57,7 +57,7 @@ class NetworkTeacher:
             raise InputError("parsers: found different tag sets, expected parsers of one treebank")
         self._tags = next(iter(tagging), TagAlphabets())
         self._networks = [
-            (model, _network(model, member).to(self.device))
+            (model, load_network(model, member, self.device))
             for model in self._models
             for member in model.members
         ]
@@ -103,7 +103,7 @@ class NetworkTeacher:
             batch = data[0].batch(sentences)
             inputs = [(m, network, of_model[id(m)].rows_of(batch)) for m, network in self._networks]
             joint, tag_probabilities = self._mean(inputs, batch, trees)
-            best = _minimum_risk_heads(joint.sum(-1), batch, trees)
+            best = best_trees(joint.sum(-1), batch, trees)
             # The row of a position among all words: roots come first in the batch and are left out.
             sentence, position = batch.places // batch.width, batch.places % batch.width
             base = torch.from_numpy(first_word[batch.sentences]).to(joint.device)
@@ -180,16 +180,6 @@ class NetworkTeacher:
         return joint, tags
 
 
-def _network(model: NeuralModel, member: Mapping[str, npt.NDArray[Any]]) -> Network:
-    encoder = None
-    if model.transformer is not None:
-        encoder = TransformerEncoder(model.transformer, layers=model.config.encoder_layers)
-    network = Network(model.shape, encoder)
-    network.load(dequantised(member))
-    network.encoder.flatten()
-    return network.requires_grad_(False).eval()
-
-
 def _label_probabilities(model: NeuralModel, network: Network, hidden: Hidden) -> Tensor:
     """P(label | arc) at the model's temperature, (B, T, T, L), or ones (1,) without labels.
 
@@ -203,13 +193,6 @@ def _label_probabilities(model: NeuralModel, network: Network, hidden: Hidden) -
         from_root = torch.arange(scores.shape[1], device=scores.device)[:, None] == 0
         scores = scores.masked_fill(((labels == model.root_label) != from_root)[:, None], float("-inf"))
     return scores.softmax(-1).unflatten(-1, (-1, model.shape.clusters)).sum(-1)
-
-
-def _minimum_risk_heads(marginals: Tensor, batch: Batch, trees: TreeClass) -> Tensor:
-    crf = TreeCRF(marginals, batch.lengths, projective=trees.projective, single_root=trees.single_root)
-    best = crf.best()
-    assert isinstance(best, Tensor)
-    return best
 
 
 def _sparse(joint: Tensor, batch: Batch, least: float) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,7 +20,7 @@ from arcwise.learning.trained_model import TrainedParser
 from arcwise.neural.config import NeuralConfig
 from arcwise.neural.model import KIND, NeuralModel
 from arcwise.neural.scorer import EnsembleScorer, NeuralScorer, TaggingScorer
-from arcwise.neural.tags import PredictedTags
+from arcwise.neural.tags import Codes, PredictedTags
 from arcwise.optional import require
 from arcwise.parsing.long_sentences import analyse_any_length
 from arcwise.parsing.parser import Capabilities, ParseOptions, SentenceConstraints
@@ -227,10 +227,8 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         """Predict the tag columns, as arguments of ``Treebank.annotate``."""
         predictions = self._placed(options).scorer.tags(treebank, threads=threads)
         names = self.model.tags.names
-        # Only lemma scripts read the forms; a view of a treebank is not free.
-        read = self.model.look_alikes.view(treebank) if "lemma" in names else treebank
         columns: dict[str, Any] = {}
-        predicted = self.model.tags.annotations(read, [codes for codes, _ in predictions])
+        predicted = self._tag_values(treebank, predictions)
         overruled = self._overruled(treebank, predicted.get("upos"), options)
         for name, values in predicted.items():
             if name not in self.model.writes:
@@ -247,6 +245,26 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
             kept = treebank.column("upos") if "upos" in options.kept else None
             columns["misc_update"] = upos_confidence(probabilities, kept)
         return columns
+
+    def tag_probabilities(
+        self, treebank: Treebank, *, threads: int = 1
+    ) -> dict[str, tuple[list[str], list[float]]]:
+        """For each column that the network predicts, its values and their probabilities.
+
+        Lemmas have them, too, even if the network does not write its own.
+        """
+        predictions = self.scorer.tags(treebank, threads=threads)
+        probabilities = self.model.tags.probabilities([shares for _, shares in predictions])
+        return {
+            name: (string_column(values, name).words(), probabilities[name].tolist())
+            for name, values in self._tag_values(treebank, predictions).items()
+        }
+
+    def _tag_values(self, treebank: Treebank, predictions: Sequence[tuple[Codes, Any]]) -> dict[str, Any]:
+        tags = self.model.tags
+        # Only lemma scripts read the forms; a view of a treebank is not free.
+        read = self.model.look_alikes.view(treebank) if "lemma" in tags.names else treebank
+        return dict(tags.annotations(read, [codes for codes, _ in predictions]))
 
     def keep_tags(
         self, parsed: Treebank, original: Treebank, tagged: Treebank, options: ParseOptions

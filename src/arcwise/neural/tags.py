@@ -133,6 +133,14 @@ class TagAlphabets:
             columns["feats"] = Coded(of_word.astype(np.int32).ravel(), strings)
         return columns
 
+    def probabilities(self, by_tag: Sequence[npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+        """The probability of each column's value, from those of the tags: FEATS has one tag per attribute."""
+        columns = [name.split(".")[0] for name in self.names]
+        return {
+            column: np.prod([p for name, p in zip(columns, by_tag, strict=True) if name == column], axis=0)
+            for column in self.columns
+        }
+
     def _bundle(self, features: Sequence[int], combination: Sequence[int]) -> str:
         pairs = [
             f"{self.names[place].removeprefix(_FEATS)}={self.values[place][code]}"

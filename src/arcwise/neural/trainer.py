@@ -17,15 +17,15 @@ from torch import Tensor
 
 from arcwise.inference.tree_class import TreeClass
 from arcwise.learning.training import Advance, Weights, starts_by_likelihood
-from arcwise.neural.batch import Batch, Dropout
+from arcwise.neural.batch import Dropout
 from arcwise.neural.config import NeuralConfig
 from arcwise.neural.data import Data
+from arcwise.neural.inference import best_trees
 from arcwise.neural.inputs import is_affix, is_word
 from arcwise.neural.network import Encoder, Network
 from arcwise.neural.objectives import sentence_losses, tag_losses
 from arcwise.neural.second_order import arc_scores
 from arcwise.neural.shape import TRANSFORMER, NetworkShape
-from arcwise.torch import TreeCRF
 
 _DETERMINISTIC: Any = torch.utils.deterministic  # a module with properties, which type checkers do not see
 _FLOOR = 0.01
@@ -165,7 +165,7 @@ class NetworkTrainer:
             arcs = arc_scores(self.average, hidden, batch, single_root=trees.single_root)
             if states > 1:  # the score of an arc in the best tree includes that of its best label
                 arcs = arcs + self.average.by_label(self.average.all_label_scores(hidden)).amax(-1)
-            best = _best_trees(arcs, batch, trees, minimum_risk=minimum_risk)
+            best = best_trees(arcs, batch, trees, minimum_risk=minimum_risk)
             heads[batch.positions] = best.flatten()[batch.places]
             if self.average.shape.states:
                 scores = self.average.by_label(self.average.label_scores(hidden, best))
@@ -221,17 +221,6 @@ class NetworkTrainer:
         torch.set_rng_state(torch.from_numpy(np.array(state["random.cpu"])))
         if "random.cuda" in state:
             torch.cuda.set_rng_state(torch.from_numpy(np.array(state["random.cuda"])), self._data.device)
-
-
-def _best_trees(arcs: Tensor, batch: Batch, trees: TreeClass, *, minimum_risk: bool) -> Tensor:
-    """(B, T): heads of the best trees; with ``minimum_risk`` those with the highest expected UAS."""
-    for use_marginals in (True, False) if minimum_risk else (False,):
-        crf = TreeCRF(arcs, batch.lengths, projective=trees.projective, single_root=trees.single_root)
-        if use_marginals:
-            arcs = crf.marginals
-    best = crf.best()
-    assert isinstance(best, Tensor)
-    return best
 
 
 @contextmanager

@@ -17,10 +17,10 @@ from arcwise.learning.model_file import Packed, Precision
 from arcwise.neural.batch import Batch, to_device
 from arcwise.neural.config import check_device
 from arcwise.neural.data import Data
-from arcwise.neural.model import NeuralModel, dequantised
+from arcwise.neural.inference import load_network
+from arcwise.neural.model import NeuralModel
 from arcwise.neural.network import Hidden, Network
 from arcwise.neural.scorer import most_confident
-from arcwise.neural.transformer_encoder import TransformerEncoder
 from arcwise.parsing.parses import Codes
 from arcwise.treebanks import Treebank
 
@@ -59,14 +59,10 @@ class TransformerScorer:
         """The networks of the model, built on first use."""
         if not self._networks:
             # In place: copies made by ``of`` share the list, whichever of them builds the networks.
-            self._networks += [self._network(dequantised(member)) for member in self._model.members]
+            self._networks += [
+                load_network(self._model, member, self.device) for member in self._model.members
+            ]
         return self._networks
-
-    def _network(self, arrays: dict[str, Floats]) -> Network:
-        encoder = TransformerEncoder(self._transformer, layers=self._model.config.encoder_layers)
-        network = Network(self._model.shape, encoder)
-        network.load(arrays)
-        return network.to(self.device).requires_grad_(False).eval()
 
     def scores(
         self, treebank: Treebank, *, trees: TreeClass, required: Codes | None = None, threads: int = 1

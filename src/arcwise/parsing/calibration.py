@@ -125,9 +125,9 @@ def fit_temperatures(parser: P, treebank: Treebank, *, threads: int = 1, steps: 
     """Fit temperatures and smoothing by maximum likelihood of heads, and of labels given heads.
 
     Scores are divided by a temperature before normalisation (Guo et al. 2017); this changes no tree except
-    minimum-risk ones. Labels have a temperature of their own, because the margins of labels and heads differ
-    in scale. Smoothing covers gold heads that a parser trained on little data rules out; otherwise a few of
-    them would raise the temperature for all words.
+    minimum-risk ones. Labels have a separate temperature, because the margins of labels and heads differ in
+    scale. Smoothing covers gold heads that a parser trained on little data rules out; otherwise a few of them
+    would raise the temperature for all words.
     """
     best = fit_common_temperatures(
         [(parser.with_temperatures, treebank)], start=parser.fitted, threads=threads, steps=steps
@@ -198,7 +198,7 @@ def match_label_temperature(
 
 
 def _is_small(parts: Parts) -> bool:
-    # Scores of a small treebank fit into memory, and a search asks for them two dozen times.
+    # Scores of a small treebank fit into memory, and a search uses them two dozen times.
     return sum(len(treebank) for _, treebank in parts) <= _MAX_CACHED_SENTENCES
 
 

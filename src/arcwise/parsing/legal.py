@@ -36,7 +36,7 @@ def check_legal(value: object) -> None:
 
 
 def rules_of(value: Any, learned_by_parser: Callable[[], Mapping[str, Any] | None]) -> LegalRules:
-    """Return the rules that an option names; the learned ones are asked for only if it names them."""
+    """Return the rules that an option names; loads the learned ones only if it names them."""
     if isinstance(value, LegalRules):
         return value
     if value == UD:

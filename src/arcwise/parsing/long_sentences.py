@@ -84,7 +84,7 @@ def _runs(is_long: list[bool]) -> Iterator[tuple[tuple[int, int], bool]]:
     first = 0
     for long, run in groupby(range(len(is_long)), key=is_long.__getitem__):
         count = len(list(run))
-        # A long sentence is a run of its own: each is cut at places of its own.
+        # A long sentence forms a separate run, because each is cut at different places.
         bounds = range(first, first + count + 1) if long else (first, first + count)
         for pair in pairwise(bounds):
             yield pair, long

@@ -269,7 +269,7 @@ class ScoredParser:
                 bank = group.treebank
                 gold_arcs = (np.asarray(bank.heads), label_codes(bank, self.labels)) if gold else None
                 result = decode_scores(scores, settings, gold=gold_arcs, spans=group.spans, threads=threads)
-                # Without a tree there is no distribution; the group is split and asked again.
+                # Without a tree there is no distribution; the group is split and parsed again.
                 if options.alternatives and np.all(result.parsed):
                     alternatives = [
                         word for sentence in self._alternatives(scores, group, least) for word in sentence

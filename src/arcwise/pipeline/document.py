@@ -14,7 +14,6 @@ from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.json_format import comment_number
 from arcwise.treebanks.words import Token, Word
 from arcwise.trees import draw
-from arcwise.visual import html_parts, svg
 
 if TYPE_CHECKING:
     from arcwise.pipeline.pipeline import Pipeline
@@ -112,6 +111,8 @@ class ParsedSentence(Sentence):
 
     def _repr_svg_(self) -> str:
         """Draw the tree as SVG for notebooks."""
+        from arcwise.visual import svg  # here and below: few programs draw, and all pay for what is imported
+
         return svg(self, alternatives=self.alternatives())
 
 
@@ -129,7 +130,7 @@ class Document:
         parses: Parses | None = None,
         text: str | None = None,
     ) -> None:
-        """``text``: what was parsed; None: it is rebuilt from the tokens."""
+        """``text``: the parsed text; None rebuilds it from the tokens."""
         self.treebank = treebank
         self._text = text
         self.parses = parses
@@ -205,6 +206,8 @@ class Document:
 
     def _repr_html_(self) -> str:
         """Draw the trees as SVG for notebooks."""
+        from arcwise.visual import svg
+
         pictures = (
             svg(s, alternatives=s.alternatives(), name=f"arcwise-{id(self)}-{s.number}")
             for s in self.sentences[:_SHOWN]
@@ -213,5 +216,7 @@ class Document:
 
     def to_html(self, *, title: str = "Dependency trees") -> str:
         """Return an HTML page with all trees."""
+        from arcwise.visual import html_parts
+
         alternatives = (sentence.alternatives() for sentence in self)
         return "".join(html_parts(self, title=title, alternatives=alternatives))

@@ -44,11 +44,11 @@ class DocumentNames:
         self._earlier |= self._current
         self._current = set()
         self._heading = b"# newdoc id = " + " ".join(name.split()).encode("utf-8", "replace")
-        wanted = _NOT_IN_NAMES.sub("_", name.strip()).strip("_") or "document"
-        prefix, times = wanted, 1
+        name_part = _NOT_IN_NAMES.sub("_", name.strip()).strip("_") or "document"
+        prefix, times = name_part, 1
         while not new and prefix.encode("utf-8", "replace") in self._documents:
             times += 1
-            prefix = f"{wanted}-{times}"
+            prefix = f"{name_part}-{times}"
         name_bytes = prefix.encode("utf-8", "replace")
         if not new:
             self._documents.add(name_bytes)

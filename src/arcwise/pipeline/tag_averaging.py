@@ -1,4 +1,4 @@
-"""``TagAveragedParser``: a parser whose scores are averaged over what several taggers say."""
+"""``TagAveragedParser``: a parser whose scores are averaged over the tags of several taggers."""
 
 from __future__ import annotations
 

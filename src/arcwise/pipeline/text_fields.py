@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TextFields:
-    """Where JSON objects and rows of Parquet have what is read of them."""
+    """The names of the fields to read from JSON objects and rows of Parquet."""
 
     text: str = "text"
     id: str | None = None

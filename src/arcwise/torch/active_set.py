@@ -2,7 +2,7 @@
 
 SparseMAP (Niculae, Martins, Blondel & Cardie 2018) is the quadratic program max_μ η·μ - ½‖μ‖² over the convex
 hull of all trees. Its solution μ = Σ p_k a_k is a mean of few trees. The method (Nocedal & Wright 2006, 16.5)
-asks the decoder for one tree per step, and solves the program over the active trees exactly."""
+decodes one tree per step and solves the program over the active trees exactly."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ActiveSet:
         return np.asarray(np.linalg.solve(self._kkt(), gains)[:-1])
 
     def _kkt(self) -> Floats:
-        """[[G, 1], [1ᵀ, 0]], which is regular: a tree that improves is no affine combination of active
+        """[[G, 1], [1ᵀ, 0]], which is regular: a tree that improves is not an affine combination of active
         ones."""
         count = len(self.trees)
         matrix = np.ones((count + 1, count + 1))

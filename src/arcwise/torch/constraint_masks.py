@@ -19,9 +19,9 @@ from arcwise.torch.score_tensors import ScoreTensors
 def apply_constraints(
     scores: ScoreTensors, batch_shape: torch.Size, constraints: Any, labels: Sequence[str] | None
 ) -> ScoreTensors:
-    """Return the scores with -inf for what is ruled out, and the spans that must be subtrees.
+    """Return the scores with -inf for excluded arcs, and the spans that must be subtrees.
 
-    ``constraints``: a bool tensor, True for what is allowed, of the shape of the scores or of arcs (…, N+1,
+    ``constraints``: a bool tensor, True for allowed arcs, of the shape of the scores or of arcs (…, N+1,
     N+1); or ``Constraints``, one for all sentences, or a list with one or None for each, which need the
     lengths on the CPU."""
     if isinstance(constraints, Tensor):

@@ -3,7 +3,7 @@
     log_partition, marginals  →  marginals_jvp  →  marginals_second_derivative
 
 Each is a derivative of the one before: the marginals are the gradient of log Z, and the others their first
-and second directional derivatives. Each has an algorithm of its own: autograd records no recurrence, and only
+and second directional derivatives. Each has a separate algorithm: autograd records no recurrence, and only
 scores and marginals are kept for the backward pass. The operators are opaque to ``torch.compile``. Where
 torch needs to see nothing (``eager.is_plain``), the kernels are called directly."""
 

@@ -1,7 +1,7 @@
 """The kernels for projective trees with sibling scores as PyTorch operators, with their derivatives.
 
 They mirror ``operators``: the marginals of arcs and of pairs are the gradients of log Z, the others their
-first and second directional derivatives, each with an algorithm of its own.
+first and second directional derivatives, each with a separate algorithm.
 """
 
 from __future__ import annotations

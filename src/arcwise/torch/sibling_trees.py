@@ -31,7 +31,7 @@ class SiblingTreeCRF:
         Otherwise the results are those of ``TreeCRF`` for such sentences.
 
     Exact, by Eisner's algorithm with siblings (Eisner 1996; McDonald & Pereira 2006; as a neural layer Zhang,
-    Li & Zhang 2020). O(n³). Gradients come from kernels of their own: ``log_partition`` can be differentiated
+    Li & Zhang 2020). O(n³). Gradients come from separate kernels: ``log_partition`` can be differentiated
     three times, ``marginals``, ``sibling_marginals``, ``log_prob`` and ``entropy`` twice. Scores must be of
     one type; half and bfloat16 are computed, and returned, in float32.
 

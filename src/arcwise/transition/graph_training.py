@@ -81,7 +81,7 @@ def _evaluator(
 ) -> Callable[[Weights], DevScore]:
     """A function that computes unlabelled and labelled arc F1 on the development data."""
     gold = [set(graph) for graph in gold_graphs(dev, labels).graphs]
-    # A scorer of its own: the trainer's holds weights that are not averaged.
+    # A separate scorer, because the trainer's holds weights that are not averaged.
     scorer = make_scorer(config, system, len(labels), vocabulary)
     data = native.TransitionData(scorer, *dev.fields)
 

@@ -158,7 +158,7 @@ class TransitionModel(Packable):
 def _stored_system(header: Mapping[str, Any], path: str) -> TransitionSystem:
     """The system of a model file.
 
-    Before 0.4 the left periphery was empty while fewer than K tokens were operative, and files do not say
+    Before 0.4 the left periphery was empty while fewer than K tokens were operative, and files do not record
     what it means. What hybrid and dag wrote as ``left`` then is ``not-right`` now.
     """
     stored = system_from_dict(header["system"], where=path)

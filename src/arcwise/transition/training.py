@@ -369,7 +369,7 @@ def _evaluator(
     """A function that scores weights on the development data."""
     if not (dev.heads >= 0).any():
         raise InputError(f"{dev.source}: has no heads, expected gold trees")
-    # A scorer of its own: evaluation sets averaged weights, and the trainer's must keep the current ones.
+    # A separate scorer: evaluation sets averaged weights, and the trainer's must keep the current ones.
     scorer = make_scorer(config, system, len(labels), vocabulary, root_label=root_label)
     data = native.TransitionData(scorer, *dev.fields)
     gold = GoldTrees.of(dev, labels)

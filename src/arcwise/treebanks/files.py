@@ -263,7 +263,7 @@ def _standard_output() -> Iterator[_Output]:
     if sys.stdout is None:
         raise InputError(f"{STANDARD_OUTPUT}: is closed, expected somewhere to write to")
     with _explained(STANDARD_OUTPUT):
-        # Text printed before has a buffer of its own and must come first.
+        # Text printed earlier has a separate buffer and must come first.
         sys.stdout.flush()
     yield _Output(sys.stdout.buffer, STANDARD_OUTPUT)
     with _explained(STANDARD_OUTPUT):

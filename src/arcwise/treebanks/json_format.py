@@ -216,7 +216,7 @@ def _writable(text: str) -> str:
 
 
 def _misc_text(row: JsonRow) -> str:
-    """MISC, with what other fields say of the arc unless MISC says it."""
+    """MISC, extended with the other fields' information about the arc unless MISC already has it."""
     text = pair_text(row.misc) if isinstance(row.misc, dict) else row.misc or "_"
     added = {}
     if row.head_probability is not None and probability(text, HEAD_PROBABILITY) is None:

@@ -64,7 +64,7 @@ class JsonArc(JsonObject):
 
 
 class JsonAlternative(JsonObject):
-    """A head and a label that a word may have besides those of the tree."""
+    """An alternative head and label of a word."""
 
     head: Head
     label: Column = "_"

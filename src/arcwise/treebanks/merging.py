@@ -27,9 +27,9 @@ def merge(base: bytes, mine: bytes, theirs: bytes) -> Merged:
 
     Changes to different words, or to different columns of a word, do not conflict; head and label of a word
     are one unit. The result has the sentences that one side added, removed, split, joined or moved; sentences
-    that nobody changed keep the bytes of base. Where both sides changed the same place, or both changes
-    together would not be a tree, mine stays and a comment records theirs (``arcwise.treebanks.conflicts``),
-    so that no annotation is lost.
+    without changes keep the bytes of base. Where both sides changed the same place, or both changes together
+    would not be a tree, mine stays and a comment records theirs (``arcwise.treebanks.conflicts``), so that no
+    annotation is lost.
 
     >>> row = "1\tHi\t{}\t{}\t_\t_\t0\troot\t_\t_\n\n"
     >>> versions = (row.format(*values).encode() for values in (("_", "_"), ("hi", "_"), ("_", "INTJ")))

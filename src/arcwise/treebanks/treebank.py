@@ -32,7 +32,7 @@ _MAX_BYTES = 2**32 - 2  # the native index stores offsets as uint32
 
 
 class _Unwritten(NamedTuple):
-    """An annotation beside the bytes that it annotates."""
+    """An annotation kept separate from the bytes that it annotates."""
 
     layout: native.TreebankLayout
     """The index of the bytes, with the annotated columns."""
@@ -109,7 +109,7 @@ class Treebank(Sequence[Sentence]):
         """The index and the bytes from which native functions read the fields of words.
 
         These are ``layout`` and ``data``, unless this is an annotation that is not written yet: then its
-        columns are beside the bytes that it annotates, and reading them writes nothing.
+        columns are separate from the bytes that it annotates, and reading them writes nothing.
         """
         unwritten = self._unwritten
         # New heads are checked while their bytes are indexed: a cycle is a problem.
@@ -235,7 +235,8 @@ class Treebank(Sequence[Sentence]):
     @property
     def sentence_bytes(self) -> npt.NDArray[np.uint32]:
         """Shape (S+1,): the bytes of sentence s are ``data[sentence_bytes[s] : sentence_bytes[s+1]]``."""
-        # Writing an annotation tells them too, so that cutting a parse apart needs no index of its bytes.
+        # Writing an annotation sets them too, so that cutting a parse apart does not require indexing its
+        # bytes.
         if self.data and self._written_sentences is not None:
             return self._written_sentences
         return self.layout.sentence_bytes

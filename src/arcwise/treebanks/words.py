@@ -186,7 +186,7 @@ class Word:
 
     @property
     def _key(self) -> tuple[int, int, int]:
-        # Views are created anew on each access, so they compare by what they refer to.
+        # Each access creates a new view, so views compare by what they refer to.
         return id(self.sentence.treebank), self.sentence.number, self.id
 
     def __repr__(self) -> str:

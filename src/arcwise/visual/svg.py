@@ -452,7 +452,7 @@ class _Drawing:
             f"{self._in_words(label, head)} {_percent(p)}"
             for head, label, p in _pairs(self.alternatives[m - 1])
             if p >= 0.005
-            # MISC may say anything, also of words that the sentence does not have.
+            # MISC may contain anything, including words that the sentence does not have.
             and 0 <= head <= len(self.tree)
             and (head != current[0] or label not in (current[1], "_"))
         ]

@@ -25,7 +25,7 @@ from arcwise.web.annotate_session import Session, StaleVersion
 from arcwise.web.annotate_view import Json, NotFound
 
 PAGE_HEADER = "X-Arcwise-Page"
-"""The name of a page, which events of its own edits carry."""
+"""The name of a page, sent with the events of its edits."""
 ANNOTATOR_HEADER = "X-Arcwise-Annotator"
 """The name of the annotator, percent-encoded, which the journal records with each edit."""
 

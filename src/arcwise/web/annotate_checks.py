@@ -141,7 +141,7 @@ class Checks:
         self._background.add(self._step)
 
     def _step(self) -> bool:
-        """Count some more sentences; then make the inventory anew if something changed."""
+        """Count some more sentences, then rebuild the inventory if something changed."""
         with self._lock:
             if self._seen != self._document.version:  # ``changed`` is about to be called for a newer edit
                 # Not counted now: the old and the new version of a sentence would be mixed.
@@ -208,9 +208,9 @@ class Checks:
     def has_tags(self) -> bool:
         """Whether some word of the file has a UPOS; a word then needs one to count as annotated."""
         with self._lock:
-            found = any(count > 0 and upos != "_" for (_, upos, _), count in self._counts.arcs.items())
-            if found or self._next >= len(self._document):
-                return found
+            has_tags = any(count > 0 and upos != "_" for (_, upos, _), count in self._counts.arcs.items())
+            if has_tags or self._next >= len(self._document):
+                return has_tags
         if self._had_tags is None:  # not counted yet: looked up once, usually in the first batch
             batches = (treebank for _, treebank in self._document.batches())
             self._had_tags = any(tag != "_" for treebank in batches for tag in treebank.column("upos"))

@@ -76,11 +76,11 @@ class ProjectFiles:
 
     def _file_json(self, file: ProjectFile) -> Json:
         done = self._done[file.first : file.first + file.sentences]
-        known = len(done) == file.sentences
+        is_counted = len(done) == file.sentences
         return {
             "name": file.name,
             "first": file.first,
             "sentences": file.sentences,
-            "done": sum(done) if known else None,
+            "done": sum(done) if is_counted else None,
             "open": file.first + done.index(False) if False in done else None,
         }

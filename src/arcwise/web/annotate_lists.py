@@ -170,9 +170,9 @@ class Searches:
         hits = self.hits(query)
         table = read_table(properties, Query.parse(query).names)
         _, columns = self._current()
-        wanted = tuple(values)
+        cluster_values = tuple(values)
         rows = table_rows(hits, table, columns)
-        return [hit for hit, row in zip(hits, rows, strict=True) if row == wanted]
+        return [hit for hit, row in zip(hits, rows, strict=True) if row == cluster_values]
 
     def _current(self) -> tuple[int, Columns]:
         """The version of the document and its columns."""

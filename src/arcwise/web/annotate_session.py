@@ -265,7 +265,7 @@ class Session:
 
     def _project(self) -> AnnotationProject:
         if not isinstance(self._document, AnnotationProject):
-            raise InputError("file: there is one file only")
+            raise InputError("file: only one file is open")
         return self._document
 
     def _change(self, number: int, change: Callable[[], DocumentChange | None], page: str) -> None:
@@ -394,7 +394,7 @@ class Session:
         return {key: line[0] for file in files for key, line in ReviewAnswers.beside(str(file)).lines.items()}
 
     def judge(self, number: int, row: str, verdict: Verdict) -> Json:
-        """Keep an answer about a suspicious annotation beside the file, and rank the others anew."""
+        """Store an answer about a suspicious annotation next to the file, and rerank the others."""
         from arcwise.annotation.states import only_decided
         from arcwise.mining.answers import ReviewAnswers, word_key
         from arcwise.mining.words import FlatWords
@@ -439,7 +439,7 @@ class Session:
         """Notice changes of the file on disk, and save after a pause in editing."""
         state = self._document.state_on_disk()
         if state != self._on_disk:
-            # Remembered, so that pages are told once and not at every check.
+            # Remembered, so that pages are notified once and not at every check.
             self._on_disk = state
             self.events.publish("changed-on-disk", state=state)
         idle = time.monotonic() - self._last_edit

@@ -113,7 +113,7 @@ class SuggestionService:
         trained_parser = self._trainer.model()
         if trained_parser is not None:
             self._models["trained"] = self._trained_model(trained_parser)
-        # The model given on the command line is a choice; the trained one is only found beside the file.
+        # The model on the command line was chosen; the trained one merely exists next to the file.
         self.model = self._models.get("given") or self._models.get("trained")
 
     def _trained_model(self, parser: Parser) -> LoadedModel:
@@ -236,7 +236,7 @@ class SuggestionService:
         self._errors.start(treebank)
 
     def answer_suspicion(self, key: str, verdict: str) -> None:
-        """Rank suspicious annotations anew after an answer about one."""
+        """Rerank suspicious annotations after an answer about one."""
         self._errors.answer(key, verdict)
 
     def detection(self) -> tuple[Json, list[Json]]:

@@ -1,4 +1,4 @@
-"""Who may ask how often: optional API keys and an optional rate limit. Both are off by default."""
+"""Access control: optional API keys and an optional rate limit. Both are off by default."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from arcwise.web.serve_limits import RequestRefused
 PROTECTED = ("/process", "/models", "/v1/parse")
 """The paths that need a key and count against the rate; probes, metrics and the page do not."""
 MAX_CLIENTS = 10_000
-"""Clients whose rates are remembered; the one that was away longest is forgotten first."""
+"""Number of clients whose rates are remembered; the least recently active one is evicted first."""
 
 
 def read_api_keys(path: PathLike) -> tuple[str, ...]:
@@ -36,9 +36,8 @@ def read_api_keys(path: PathLike) -> tuple[str, ...]:
 class RequestGate:
     """Lets requests in that have a key, where keys are needed, and do not come too often.
 
-    keys: the keys; none: nobody needs one.
-    rate: requests per second of one client (a key, or else an address) in each worker; 0: any number.
-    burst: requests that a client may send at once.
+    keys: the valid keys; empty: clients need none. rate: requests per second of one client (a key, or else an
+    address) in each worker; 0: any number. burst: requests that a client may send at once.
     """
 
     def __init__(self, keys: Sequence[str] = (), rate: float = 0.0, burst: int = 20) -> None:
@@ -52,18 +51,18 @@ class RequestGate:
         client = (scope.get("client") or ("",))[0]
         if self._keys:
             key = _key_of(scope["headers"])
-            # All keys are compared, in constant time each: the time tells nothing of them.
-            if not sum(hmac.compare_digest(key, known) for known in self._keys):
+            # Compares all keys in constant time each, so that timing reveals nothing about them.
+            if not sum(hmac.compare_digest(key, valid_key) for valid_key in self._keys):
                 raise RequestRefused(
                     401,
-                    "key: found none that is known, expected Authorization: Bearer KEY or X-API-Key: KEY",
+                    "key: missing or invalid; send Authorization: Bearer KEY or X-API-Key: KEY",
                     {"WWW-Authenticate": "Bearer"},
                 )
             client = key.decode("ascii", "replace")
         if self._rate and not self._takes_token(client):
             raise RequestRefused(
                 429,
-                f"rate: found more than {self._rate:g} requests per second; try again later",
+                f"rate: more than {self._rate:g} requests per second; try again later",
                 {"Retry-After": str(max(1, round(1 / self._rate)))},
             )
 

@@ -173,7 +173,7 @@ class ServeApp:
                 self._gate.check(scope)
                 await self._router(scope, receive, send_in_time)
             except (ClientDisconnect, DeadlineExceeded):
-                # Not answered: nobody would read it.
+                # Not answered: the client is gone.
                 raise
             except Exception as error:
                 if is_internal(error):
@@ -226,8 +226,8 @@ class ServeApp:
             body, kind = f"{error.reason}\n", TEXT
         else:
             body, kind = json.dumps({"error": error.reason}, ensure_ascii=False), JSON
-        made = _LingeringResponse if error.status == 413 else Response
-        return made(body.encode("utf-8", "replace"), error.status, error.headers, kind)
+        response_class = _LingeringResponse if error.status == 413 else Response
+        return response_class(body.encode("utf-8", "replace"), error.status, error.headers, kind)
 
     async def _body(self, request: Request) -> bytes:
         """The body of a POST. A body over the limit is refused before it is in memory, whether its length was

@@ -21,7 +21,7 @@ BATCH = 8_000
 """Bytes of text in one call, more than a thousand words. Larger batches are hardly faster, and a request that
 arrives during a call waits until its end."""
 LONG = 20_000
-"""Bytes of text from which a request goes to a queue of its own, so that short requests need not wait for
+"""Bytes of text from which a request goes to a separate queue, so that short requests need not wait for
 it."""
 
 Waiting = tuple[ParseTask, "asyncio.Future[Treebank]"]

@@ -26,7 +26,7 @@ from arcwise.web.serve_models import Models, ServedModel
 from arcwise.web.serve_tasks import WORD_JSON, ParseTask
 
 INPUTS = ("text", "words", "conllu", "document")
-# Not device: it belongs to whoever runs the service.
+# Not device: that is the operator's choice.
 OPTIONS = tuple(option.name for option in fields(ParseOptions) if option.name not in ("device",))
 """Options of a parse that a request may set."""
 MAX_TREES = 1000
@@ -66,7 +66,7 @@ class JsonConstraints(JsonObject, extra="forbid"):
 
 
 class ParseInput(JsonObject, extra="forbid"):
-    """What a request to ``/v1/parse`` has besides the options of a parse."""
+    """The fields of a request to ``/v1/parse`` other than parse options."""
 
     text: Text = Field("", description="Raw text.")
     words: list[Annotated[list[Text], Field(min_length=1)]] = Field(
@@ -133,7 +133,7 @@ class ParseAnswer(JsonDocument):
 def read_request(body: bytes) -> ParseInput:
     """The body of a request to ``/v1/parse``. ``InputError`` for anything else."""
     try:
-        # Not pydantic's own parser of JSON: it refuses half a surrogate pair, and cannot say where UTF-8 is
+        # Not pydantic's JSON parser: it rejects half a surrogate pair, and cannot report where UTF-8 is
         # broken.
         values = json.loads(body.decode("utf-8"))
         if b"\\ud" in body.lower():
@@ -148,7 +148,7 @@ def read_request(body: bytes) -> ParseInput:
 
 
 def parse_task(models: Models, request: ParseInput, limits: Limits) -> ParseTask:
-    """What a request asks of a model. ``InputError`` for what is impossible, ``RequestRefused`` for what is
+    """The parse task of a request. ``InputError`` if it is impossible, ``RequestRefused`` if it is
     too much."""
     model = models.find(request.model)
     options = _options(request, model)
@@ -189,7 +189,7 @@ def _source(request: ParseInput, limits: Limits) -> Source:
 
 
 def _document_text(document: Any) -> str:
-    """CoNLL-U, without the comments that a parse writes anew."""
+    """CoNLL-U, without the comments that a parse rewrites."""
     lines = Treebank.from_json(document).text.split("\n")
     return "\n".join(line for line in lines if not line.startswith(_PARSE_COMMENTS))
 

@@ -88,7 +88,7 @@ def too_slow(limits: Limits) -> RequestRefused:
 
 
 class WorkStopped(Exception):
-    """The work of a request ended early: its time is over, or nobody waits for it."""
+    """The work of a request ended early: its time is up, or its client is gone."""
 
 
 class WorkDeadline:

@@ -35,7 +35,7 @@ def configure_log(level: LogLevel, form: LogFormat, *, access: bool) -> None:
 
 
 def log_fields(**fields: Any) -> dict[str, Any]:
-    """The ``extra`` of a call of the logger: values that JSON has as fields of their own."""
+    """The ``extra`` of a call of the logger: values that become separate fields in JSON."""
     return {_FIELDS: fields}
 
 

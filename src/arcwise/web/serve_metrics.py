@@ -50,7 +50,7 @@ _AT = _columns()
 
 
 class ServiceMetrics:
-    """The counts of one worker. Each worker has a row of its own, so that none waits for a lock."""
+    """The counts of one worker. Each worker has a separate row, so that none waits for a lock."""
 
     def __init__(self, workers: int = 1, models: Sequence[str] = ()) -> None:
         """``models``: the names of models that are counted each."""
@@ -63,14 +63,14 @@ class ServiceMetrics:
 
     def of_worker(self, number: int) -> ServiceMetrics:
         """The same counts for a worker that starts now, which continues in its row."""
-        made = ServiceMetrics.__new__(ServiceMetrics)
-        made._memory, made._rows, made._row = self._memory, self._rows, self._rows[number]
-        made._models = self._models
+        metrics = ServiceMetrics.__new__(ServiceMetrics)
+        metrics._memory, metrics._rows, metrics._row = self._memory, self._rows, self._rows[number]
+        metrics._models = self._models
         # Gauges of a killed predecessor would never go back to zero.
         for name in _GAUGES:
-            made._row[_AT[name]] = 0
-        made._row[_AT["pid"]] = os.getpid()
-        return made
+            metrics._row[_AT[name]] = 0
+        metrics._row[_AT["pid"]] = os.getpid()
+        return metrics
 
     def batch(self, requests: int, sentences: int, words: int) -> None:
         """Count a call of a model."""

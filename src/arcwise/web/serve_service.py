@@ -177,6 +177,6 @@ def timeout_protocol(idle: float, unread: float) -> Any:
 def _raise_file_limit() -> None:
     """Allow as many open connections as the system does."""
     _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 65536 if hard_limit == resource.RLIM_INFINITY else hard_limit
+    target = 65536 if hard_limit == resource.RLIM_INFINITY else hard_limit
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard_limit))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard_limit))

@@ -62,7 +62,7 @@ class StreamedResponse(Response):
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
         except WorkStopped:
-            # The status is sent already: a connection closed in the middle says that the response is cut.
+            # The status is sent already: closing the connection shows that the response is incomplete.
             raise DeadlineExceeded from None
         finally:
             self._work.cancel()

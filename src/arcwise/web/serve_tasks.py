@@ -112,7 +112,7 @@ def _sentences(task: ParseTask) -> Treebank:
     limits = task.limits
 
     def check_size(sentences_and_words: int) -> None:
-        """Refuse what is much too large before it takes memory."""
+        """Refuse requests that are much too large before they take memory."""
         if (size := sentences_and_words * task.word_bytes) > limits.max_answer:
             raise _large_answer(task, size)
 
@@ -248,7 +248,7 @@ def _slice_ends(treebank: Treebank) -> list[int]:
     """Where slices end: before the words or the work of a slice would exceed their limits."""
     lengths = treebank.sentence_lengths.astype(np.int64)
     costs = np.maximum(lengths / SLICE_WORDS, np.square(lengths) / SLICE_WORK)
-    # Whole units of the running cost; a sentence above the limit is a slice of its own.
+    # Whole units of the running cost; a sentence above the limit is a slice by itself.
     units = np.floor(np.cumsum(costs)).astype(np.int64)
     return [*(np.flatnonzero(np.diff(units)) + 1).tolist(), len(lengths)]
 

@@ -99,7 +99,7 @@ def read_parameters(values: Mapping[str, str]) -> ProcessParameters:
 
 
 def process_task(models: Models, values: ProcessParameters, limits: Limits) -> ParseTask:
-    """What a request to ``/process`` asks of a model. ``InputError`` for a model or a format that does not
+    """The task of a request to ``/process``. ``InputError`` for a model or a format that does not
     exist."""
     model = models.find(values.model, nearly=True)
     _output(values)

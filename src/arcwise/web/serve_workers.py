@@ -152,7 +152,7 @@ class Supervisor:
         return False
 
     def _replace(self) -> None:
-        """Reload, and replace all workers; if reloading fails, the old ones go on."""
+        """Reload, and replace all workers; if reloading fails, the old ones continue."""
         if self._reload is None or self._retired:  # the last replacement is still under way
             return
         try:
@@ -215,7 +215,7 @@ class Supervisor:
             if not pid:
                 continue
             del self._workers[number]
-            # A worker killed by a signal did start; only an exit of its own counts as a failed start.
+            # A worker killed by a signal did start; only a voluntary exit counts as a failed start.
             soon = time.monotonic() - worker.began < SOON and os.WIFEXITED(status)
             self._failed_starts = self._failed_starts + 1 if soon else 0
             self._due[number] = time.monotonic() + (0.5 if soon else 0.0)

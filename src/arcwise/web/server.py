@@ -31,15 +31,15 @@ def require_web(*libraries: str) -> None:
 def listening_socket(port: int) -> socket.socket:
     """A socket listening on 127.0.0.1; port 0: any free one. ``OptionError`` if the port is taken."""
     # With an explicit protocol, asyncio sets TCP_NODELAY and small responses are sent at once.
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((ADDRESS, port))
-        made.listen(128)
+        listener.bind((ADDRESS, port))
+        listener.listen(128)
     except OSError as error:
-        made.close()
+        listener.close()
         raise OptionError("port", f"found {port}, expected a free one ({error.strerror})") from error
-    return made
+    return listener
 
 
 def serve(

@@ -245,5 +245,5 @@ def test_options_that_do_not_go_together(
 def test_nothing_is_learned_from_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "raw.conllu").write_text("1\tBirds\t_\t_\t_\t_\t_\t_\t_\t_\n\n")
     assert run(["validate", "--learn", str(tmp_path / "raw.conllu")]) == 2
-    assert "found no annotated word to learn from" in capsys.readouterr().err
+    assert "has no annotated words to learn from" in capsys.readouterr().err
     assert not (tmp_path / LANGUAGE_FILE).exists()

@@ -131,6 +131,30 @@ def test_vertical(open_page: OpenPage) -> None:
     assert label["width"] > label["height"]
 
 
+def test_a_vertical_tree_fits_a_phone(open_page: OpenPage) -> None:
+    arcs = [(2, "det"), (3, "nsubj"), (0, "root"), (6, "nummod"), (6, "amod"), (3, "obj"), (10, "case")]
+    arcs += [(10, "det"), (10, "compound"), (3, "obl"), (3, "punct")]
+    forms = ["The", "gardener", "planted", "three", "young", "trees", "behind", "the", "old", "house", "."]
+    tab = open_page(rows(*(f"{f}/NOUN/{head}/{label}" for f, (head, label) in zip(forms, arcs, strict=True))))
+    tab.page.set_viewport_size({"width": 390, "height": 844})
+    tab.page.evaluate("own.state.look({ vertical: true })")
+    tab.page.wait_for_selector("#tree svg.vertical")
+    tab.page.wait_for_function(
+        "() => { const t = own.views.canvas.box; return t.scrollWidth <= t.clientWidth; }"
+    )
+    boxes = [box.bounding_box() for box in tab.page.locator(".arc .name").all()]
+    tree = tab.page.locator("#tree").bounding_box()
+    assert len(boxes) == 11
+    for at, a in enumerate(boxes):
+        assert a["x"] + a["width"] <= tree["x"] + tree["width"]
+        for b in boxes[at + 1 :]:  # beside each other or below
+            apart = a["x"] + a["width"] <= b["x"] + 1 or b["x"] + b["width"] <= a["x"] + 1
+            assert apart or abs(a["y"] - b["y"]) >= a["height"] - 1
+    numbers = [text.bounding_box()["x"] for text in tab.page.locator(".word .number").all()]
+    forms_at = [text.bounding_box()["x"] for text in tab.page.locator(".word .form").all()]
+    assert max(numbers) + 8 < min(forms_at)  # columns stay apart
+
+
 def test_eighty_words(open_page: OpenPage) -> None:
     words = [f"word{k}/NOUN/{max(0, k - 1 - k % 7)}/{'root' if k < 2 else 'nmod'}" for k in range(1, 81)]
     tab = open_page(rows(*words))

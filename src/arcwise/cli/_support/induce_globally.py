@@ -52,7 +52,7 @@ class SearchProgress(ProgressLine):
         self._stop = True
 
     def should_stop(self) -> bool:
-        """Whether the user has asked to stop."""
+        """Whether the user has requested a stop."""
         return self._stop
 
     def show(self, point: TracePoint) -> None:

@@ -86,31 +86,31 @@ class CorpusCommand:
         from arcwise.engine.processes import cores, threads_of_each
         from arcwise.errors import InputError
 
-        asked = self.arguments
-        if asked.out is None:
-            raise InputError("--in: found no --out, expected a folder to write to")
+        arguments = self.arguments
+        if arguments.out is None:
+            raise InputError("--in: needs --out, the folder to write to")
         for option, value, formats in (
             ("--format", self.input_format, _FORMATS),
-            ("--to", asked.to, _OUTPUTS),
+            ("--to", arguments.to, _OUTPUTS),
         ):
             if value not in formats:
                 raise InputError(f"{option}: found {value!r}, expected one of {', '.join(formats)}")
-        workers = asked.workers or cores()
+        workers = arguments.workers or cores()
         options = CorpusOptions(
             model=self.model,
             parse=self.options,
             format=_FORMATS[self.input_format],  # type: ignore[arg-type]
-            fields=TextFields(asked.text_field, asked.id_field),
-            to=_OUTPUTS[asked.to],  # type: ignore[arg-type]
-            packing=asked.compress,  # type: ignore[arg-type]
-            shard_bytes=max(1, round(asked.shard_size * 2**20)),
-            max_errors=asked.max_errors,
-            threads=threads_of_each(workers, self.threads) if asked.engine == "local" else self.threads,
+            fields=TextFields(arguments.text_field, arguments.id_field),
+            to=_OUTPUTS[arguments.to],  # type: ignore[arg-type]
+            packing=arguments.compress,  # type: ignore[arg-type]
+            shard_bytes=max(1, round(arguments.shard_size * 2**20)),
+            max_errors=arguments.max_errors,
+            threads=threads_of_each(workers, self.threads) if arguments.engine == "local" else self.threads,
             overwrite=self.overwrite,
         )
         summary = parse_corpus(
-            asked.corpus or [],
-            asked.out,
+            arguments.corpus or [],
+            arguments.out,
             options=options,
             engine=self._engine(workers),
             progress=JobProgress(),
@@ -120,11 +120,15 @@ class CorpusCommand:
 
     def _engine(self, workers: int) -> Engine:
         from arcwise.engine import Forks, ThisProcess, engine_of
+        from arcwise.engine.forks import require_fork
 
         name, address = self.arguments.engine, self.arguments.address
         if name != "local" or address is not None:
             return engine_of(name, workers=workers, address=address, threads=self.threads)
-        return ThisProcess() if workers == 1 else Forks(workers)
+        if workers == 1:
+            return ThisProcess()
+        require_fork("--workers")
+        return Forks(workers)
 
     def _summary_line(self, summary: Summary) -> str:
         line = f"{summary.words:,} words, {summary.sentences:,} sentences, {summary.records:,} records"

@@ -235,8 +235,8 @@ def print_preview(edit: MassEdit, file: str) -> None:
                 sentence = part.treebank[plan.sentence]
                 echo(f"{part.place(plan.sentence)}: {printable(sentence.text)}")
                 _print_plan(sentence, plan)
-    what = "field" if edit.word_change is None else "hit"
-    summary = f"{_counted(fields, what)} of {_counted(sentences, 'sentence')} would change"
+    unit = "field" if edit.word_change is None else "hit"
+    summary = f"{_counted(fields, unit)} of {_counted(sentences, 'sentence')} would change"
     echo(summary + (f", {_counted(skipped, 'hit')} would be skipped" if skipped else ""))
 
 
@@ -285,5 +285,5 @@ def write_edited(edit: MassEdit, file: str, output: str) -> None:
         echo(f"skipped: {line}", err=True)
     if len(skipped) > _MAX_SKIPPED:
         echo(f"skipped: {len(skipped) - _MAX_SKIPPED:,} more (--preview shows all)", err=True)
-    what = "field" if edit.word_change is None else "hit"
-    echo(f"{_counted(fields, what)} of {_counted(sentences, 'sentence')} changed", err=True)
+    unit = "field" if edit.word_change is None else "hit"
+    echo(f"{_counted(fields, unit)} of {_counted(sentences, 'sentence')} changed", err=True)

@@ -18,8 +18,8 @@ VALUE_NAMES = {
     "INPUT": "inputs",
     "TREEBANK": "treebank",
     "KIND": "parser",
-    "NAME": "address by compress decode engine errors id_field text_field to input_format level rlt source "
-    "tags target trainer unreachable update precision",
+    "NAME": "address by compress decode device engine errors features id_field text_field to input_format "
+    "level name objective precision rlt size source tags target trainer unreachable update",
     "NAMES": "signals",
     "SYSTEM": "system",
     "COLUMN": "feature_column",
@@ -29,7 +29,8 @@ VALUE_NAMES = {
     "KEY=VALUE": "note",
     "NUMBERS": "capacities distances",
     "PARTS": "parts",
-    "RULES": "rule_names",
+    "RULES": "legal rule_names",
+    "HASH": "sha256",
     "WHICH": "sentence",
     "COMMAND": "command",
 }

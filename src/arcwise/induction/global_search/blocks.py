@@ -1,6 +1,6 @@
 """Upper bound for a large corpus: the sum of the upper bounds of blocks of its sentences.
 
-Blocks are searched independently and in parallel, each with parameters of its own, so the sum of their bounds
+Blocks are searched independently and in parallel, each with separate parameters, so the sum of their bounds
 bounds the corpus; their certificates together form its certificate. A posterior constraint applies to the
 incumbent only; blocks are bounded without it.
 """

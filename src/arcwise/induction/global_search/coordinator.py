@@ -123,7 +123,7 @@ class Coordinator:
     def take(self, fragment: Fragment) -> None:
         """Replace a node by the subtree that a worker returned."""
         search = self.search
-        # Before the node leaves `held`: what was proved stays proved.
+        # Before the node leaves `held`, so that no proof is lost.
         search.ceiling = min(search.ceiling, search.upper)
         search.best.offer(fragment.heads)
         search.held.pop(fragment.number)

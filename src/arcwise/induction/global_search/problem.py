@@ -131,7 +131,7 @@ class Incumbent:
         result = native.dmv_em_improve(
             theta, self.task.batch, self._viterbi_em(smoothing, native.DmvStart.uniform)
         )
-        # Rounding alone is no improvement.
+        # Differences due to rounding are not improvements.
         if not result.value > self.value + 1e-9 * max(1.0, abs(result.value)):
             return False
         self.value, self.theta, self.heads = self.task.likelihood(result.counts), result.theta, result.heads

@@ -140,7 +140,7 @@ class ThetaSearch:
                 self._first_incumbent()
             node = self.root
         assert isinstance(node, ThetaNode)
-        # Without a record of its own every walk would add to the proof.
+        # Without a separate record every walk would add to the proof.
         return list(self._expand(ThetaNode(node.order, node.box), time_limit=time_limit))
 
     def _first_incumbent(self) -> None:

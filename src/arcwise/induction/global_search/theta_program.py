@@ -358,7 +358,7 @@ class _NodeProgram:
         )
 
     def _verified_ray(self) -> Vector | None:
-        """The solver's ray of infeasibility as multipliers, if it proves what the solver says."""
+        """The solver's infeasibility ray as multipliers, if it proves the solver's claim."""
         ray = np.nan_to_num(self.program._lp.dual_ray(), posinf=0.0, neginf=0.0)
         size = np.abs(ray).max(initial=0.0)
         if not size > 0.0:

@@ -3,7 +3,7 @@
 The verifier shares no code with the search. It needs no solver and relies on no tolerance: it walks the tree
 of boxes (``walk``), recomputes each bound in exact integer arithmetic (``bounds``), and rejects the
 certificate with a reason if a leaf is not below the claim or the certificate is malformed (``form``).
-``claim`` describes what is proved.
+``claim`` describes the proved statement.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _verify_blocks(
     threads: int,
     progress: Callable[[int, int], None] | None,
 ) -> Verified:
-    """Verify by blocks: the likelihood of a corpus is at most the sum of those of its blocks."""
+    """Verify by blocks: the likelihood of a corpus is at most the sum over its blocks."""
     claim = read_blocks(certificate, sentences)
     size = claim.block_size
     parts = [list(sentences[a : a + size]) for a in range(0, len(sentences), size)]

@@ -161,7 +161,7 @@ class EditedSentence:
     """A sentence being edited: leading lines, comments, rows and trailing blank lines."""
 
     def __init__(self, data: bytes) -> None:
-        # surrogateescape: bytes that are no UTF-8 survive an edit of other fields.
+        # surrogateescape: invalid UTF-8 survives an edit of other fields.
         *complete, rest = data.decode("utf-8", "surrogateescape").split("\n")
         lines = [(line[:-1], "\r\n") if line.endswith("\r") else (line, "\n") for line in complete]
         lines += [(rest, "")] if rest else []

@@ -340,7 +340,7 @@ class _Graph:
             if pronoun is None or pronoun == clause or self.labels[pronoun] == "det":
                 continue
             for head, label in self.arcs[pronoun]:
-                # A noun is no adverbial modifier: the place where it happened.
+                # A noun is not an adverbial modifier: the place where it happened.
                 self.add(antecedent, head, "obl" if label == "advmod" else label, "relative")
             self.arcs[pronoun].clear()
             self.add(pronoun, antecedent, "ref", "relative")

@@ -73,9 +73,7 @@ class SplitWord:
         if not 1 <= self.keep <= len(self.forms):
             raise InputError(f"keep: found {self.keep}, expected 1..{len(self.forms)}")
         if inside and self.multiword:
-            raise InputError(
-                f"row {self.row}: found a word of a multiword token, expected a word outside of one"
-            )
+            raise InputError(f"row {self.row}: is part of a multiword token; split only words outside of one")
 
 
 @dataclass(frozen=True)

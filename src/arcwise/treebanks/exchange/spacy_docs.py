@@ -1,8 +1,8 @@
 """Conversion to and from spaCy: a treebank as a ``Doc``.
 
 The tokens of the ``Doc`` are the words. Extension attributes (``token._.misc``) hold what spaCy has no
-attribute for. Whitespace other than a single space is a token of its own, as usual in spaCy, but not a word
-of the treebank.
+attribute for. Whitespace other than a single space is a separate token, as usual in spaCy, but not a word of
+the treebank.
 """
 
 from __future__ import annotations
@@ -291,7 +291,7 @@ def _word(token: Any, numbers: dict[int, int], has_tree: bool, gap: str | None) 
     if not has_tree:
         return word
     head = token.head
-    # Whitespace tokens are no words of the treebank, so their heads stand in for them.
+    # Whitespace tokens are not words of the treebank, so their heads replace them.
     while head.is_space and head.head != head:
         head = head.head
     word["head"] = 0 if head == token else numbers.get(head.i, 0)

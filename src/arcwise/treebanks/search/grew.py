@@ -147,9 +147,9 @@ class _Clauses:
 
     def _check(self) -> None:
         """Refuse clauses that were not understood."""
-        known = (_EDGE, _NODE, _ORDER, _COMPARISON)
+        item_patterns = (_EDGE, _NODE, _ORDER, _COMPARISON)
         for clause in self.source:
-            if not any(pattern.fullmatch(clause) for pattern in known):
+            if not any(pattern.fullmatch(clause) for pattern in item_patterns):
                 raise _refused(clause)
 
 

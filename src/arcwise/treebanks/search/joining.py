@@ -94,7 +94,7 @@ def _without(matches: PartialMatches, excluded: Sequence[_Join]) -> PartialMatch
 
 
 def extension_test(pattern: Pattern, columns: Columns) -> Callable[[PartialMatches], Flags]:
-    """A function that tells which matches can be extended by the words of a pattern."""
+    """A function that selects the matches that can be extended by the words of a pattern."""
     return _Join(pattern, columns, distinct=False).can_extend
 
 
@@ -124,7 +124,8 @@ class _Join:
     def _nodes_where(self, name: str) -> Flags:
         condition = self.pattern.words[name]
         flags = words_where(condition, self.columns)
-        # A condition on an outer word, in ``without``: that word can be an empty node without saying so here.
+        # A condition on an outer word, in ``without``: that word can be an empty node even if it is not
+        # marked so here.
         same = any(
             link.right == name and link.relation.kind is RelationKind.SAME and not link.negated
             for link in self.pattern.links
@@ -302,7 +303,7 @@ def _comparable(comparison: PropertyComparison, columns: Columns) -> tuple[Float
     right = columns.of_words(comparison.right_property)
     if comparison.operator in COMPARISONS or not (isinstance(left, Texts) and isinstance(right, Texts)):
         return _numbers(left), _numbers(right)
-    # The two columns have codes of their own: recode each distinct string once, not each row.
+    # The two columns have different codes: recode each distinct string once, not each row.
     numbers: dict[str, float] = {MISSING: np.nan}
     tables = [
         np.array([numbers.setdefault(text, len(numbers)) for text in texts.strings], float)

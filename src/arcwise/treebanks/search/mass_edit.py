@@ -261,7 +261,7 @@ def with_edits(treebank: Treebank, edits: Mapping[int, Sequence[Edit]]) -> Treeb
     return Treebank(
         b"".join(blocks),
         source=treebank.source,
-        # Problems that the file had before are no reason to refuse the result.
+        # Problems that the file had before do not prevent the edit.
         strict=not treebank.layout.problems,
         first_line=treebank.first_line,
     )

@@ -1,4 +1,4 @@
-"""``NodeColumns``: the words of a treebank together with its empty nodes (``8.1``), for queries that ask
+"""``NodeColumns``: the words of a treebank together with its empty nodes (``8.1``), for queries that search
 for them."""
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class Query:
         return any(map(asks_for_empty_nodes, self.alternatives))
 
     def columns(self, treebank: Treebank | Columns) -> Columns:
-        """The columns that this query searches: with empty nodes if it asks for them."""
+        """The columns that this query searches, with empty nodes if it mentions them."""
         columns = treebank if isinstance(treebank, Columns) else Columns(treebank)
         return with_empty_nodes(columns) if self.asks_for_empty_nodes else columns
 

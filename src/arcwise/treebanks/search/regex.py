@@ -111,7 +111,7 @@ class _Program:
             self.instructions[end].targets.append(target)
 
     def _sequence(self, nodes: Any, flags: int, ends: list[int]) -> list[int]:
-        """Add items one after the other, behind the open ``ends``; return the open ends of the last."""
+        """Append items in sequence after the open ``ends``; return the open ends of the last."""
         for node in reversed(nodes) if self.reverse else nodes:
             ends = self._item(node, flags, ends)
         return ends
@@ -146,7 +146,7 @@ class _Program:
         group, added, removed, nodes = value
         flags = (flags | added) & ~removed
         if group is None:
-            # One instruction, so that an empty group has an end of its own.
+            # One instruction, so that an empty group has a distinct end.
             return self._sequence(nodes, flags, self._single(_Kind.SPLIT, None, ends))
         self.groups.add(group)
         inside = self._sequence(nodes, flags, self._single(_Kind.SAVE, 2 * group, ends))
@@ -244,7 +244,7 @@ class _Automaton:
         letters = reversed(text) if reverse else text
 
         def holding(count: int) -> int:
-            """The assertions that hold after so many letters, as bits."""
+            """The assertions that hold after this many letters, as bits."""
             at = length - count if reverse else count
             if not tables or (only_at_ends and 0 < at < length - 1):
                 return 0
@@ -361,8 +361,8 @@ def _after_group(
     first, last = saved.get(2 * group), saved.get(2 * group + 1)
     if first is None or last is None or last < first:
         return None
-    wanted, found = text[first:last], text[position : position + last - first]
-    same = wanted.lower() == found.lower() if ignore_case else wanted == found
+    captured, repeated = text[first:last], text[position : position + last - first]
+    same = captured.lower() == repeated.lower() if ignore_case else captured == repeated
     return position + last - first if same else None
 
 

@@ -151,17 +151,17 @@ class Columns:
         for _ in range(max(self.longest, 1).bit_length()):
             steps = steps + np.where(above >= 0, steps[above], 0)
             above = np.where(above >= 0, above[above], -1)
-        # Where every path from a word ends after so many steps; a path into a cycle never does.
+        # Where the paths from each word end after this many steps; a path into a cycle never ends.
         top = self._tops
-        known = (top >= 0) & (np.append(self.heads, UNKNOWN)[top] == 0)
-        return np.where(known, steps[:-1] + 1.0, np.nan)
+        reaches_root = (top >= 0) & (np.append(self.heads, UNKNOWN)[top] == 0)
+        return np.where(reaches_root, steps[:-1] + 1.0, np.nan)
 
     @cached_property
     def _tops(self) -> Positions:
         """The word at the end of the path up from every word; -1 if the path leads into a cycle."""
         # A word without a head above is its own end.
-        own = np.arange(self.size)
-        above = np.where(self.up >= 0, self.up, own)
+        words = np.arange(self.size)
+        above = np.where(self.up >= 0, self.up, words)
         for _ in range(max(self.longest, 1).bit_length()):
             above = above[above]
         return np.where(self.up[above] >= 0, -1, above) if self.size else above
@@ -191,7 +191,7 @@ class Columns:
         return np.where((numbers > 0) & (positions < self.end[children]), positions, -1)
 
     def enhanced(self, holds: Callable[[Texts], Flags] | None) -> tuple[Positions, Positions]:
-        """Pairs of a word and a dependent in DEPS, each once; ``holds`` tells which labels to take."""
+        """Pairs of a word and a dependent in DEPS, each once; ``holds`` selects the labels."""
         heads, children, labels = self._enhanced_arcs
         if holds is not None:
             taken = holds(labels)

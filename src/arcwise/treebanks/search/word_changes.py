@@ -35,7 +35,7 @@ class WordChange:
         if self.kind == "split":
             edit: Edit = SplitWord(rows[0], self.forms)
         else:
-            # Words between them would be joined too, and nobody has seen them in the query.
+            # Words between them would be joined too, although the query does not mention them.
             if any("." in row for row in rows) or int(rows[-1]) - int(rows[0]) != len(rows) - 1:
                 raise InputError(f"words {', '.join(rows)} are not neighbours")
             change = JoinWords if self.kind == "join" else MakeMultiword

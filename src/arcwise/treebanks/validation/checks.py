@@ -35,8 +35,8 @@ def check_sentence(
     r"""Find the problems of one sentence by itself; ``Inventory.of(treebank)`` improves the suggestions.
 
     ``level``: 1 checks the format, 2 also trees and inventories, 3 also the guidelines, 4 and 5 also the
-    language data of ``inventory.language``, if there are any.
-    ``partial``: ``_`` in HEAD, DEPREL and UPOS means not annotated yet, and is no error.
+    language data of ``inventory.language``, if there are any. ``partial``: ``_`` in HEAD, DEPREL and UPOS
+    means not annotated yet, and is not an error.
 
     >>> rows = "1\tBirds\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tsing\t_\tVRB\t_\t_\t0\troot\t_\t_\n\n"
     >>> sentence = Treebank.from_string("# sent_id = s\n# text = Birds sing\n" + rows)[0]
@@ -131,7 +131,7 @@ def _check(raw: RawSentence, inventory: Inventory, report: Report, *, partial: b
     check_labels(raw, tree, inventory, report, partial=partial)
     check_comments(raw, report)
     check_text(raw, report)
-    # Heads that cannot be read form no graph, and have findings of their own.
+    # Heads that cannot be read form no graph, and have separate findings.
     if raw.structured and not any(finding.rule in BROKEN_DEPS for finding in report.findings):
         check_graph(raw, report)
     if tree is not None and report.level >= 3:

@@ -237,7 +237,7 @@ def _varying(
     codes: Positions,
     context: int,
 ) -> Iterator[Inconsistency]:
-    """The groups with several codes; -1 and the tag ``_`` are no analyses."""
+    """The groups with several codes; -1 and the tag ``_`` are not analyses."""
     annotated = codes >= 0 if kind == "arc" else codes != words.code(kind, _MISSING)
     starts, groups, codes = starts[annotated], groups[annotated], codes[annotated]
     pairs = np.unique(np.stack([groups, codes]), axis=1) if len(groups) else np.zeros((2, 0), np.int64)

@@ -68,15 +68,15 @@ def _check_value(
     value = row.fields[column]
     if value == "_" or not value:
         return
-    found = problems(value)
-    if not found:
+    violations = problems(value)
+    if not violations:
         return
     better = canonical(value)
     remaining = {rule for rule, _ in problems(better)} if better != "_" else set()
     # A repair must fix its rule without violating another.
-    possible = remaining <= {rule for rule, _ in found}
+    possible = remaining <= {rule for rule, _ in violations}
     repair = set_field(raw, row, column, better, f"write {shortened(better)}") if possible else None
-    for rule, message in found:
+    for rule, message in violations:
         report.add_field(rule, row, column, message, repair=None if rule in remaining else repair)
 
 

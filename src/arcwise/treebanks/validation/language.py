@@ -30,7 +30,7 @@ else:
     import tomli as tomllib
 
 LANGUAGE_FILE = "arcwise-language.toml"
-"""The name under which a file of language data is found beside a treebank."""
+"""The name of the file of language data that is looked for next to a treebank."""
 _RARE = 2
 _FEATURE = re.compile(r"[A-Z][A-Za-z0-9]*(?:\[[a-z0-9]+\])?", re.ASCII)
 _VALUE = re.compile(r"[A-Z0-9][A-Za-z0-9]*", re.ASCII)
@@ -43,7 +43,7 @@ Features = Mapping[str, Mapping[str, frozenset[str]]]
 
 @dataclass(frozen=True)
 class LanguageData:
-    """What a language has; None where the data do not say, which is then not checked."""
+    """The inventories of a language; None where the data have none, and nothing is checked."""
 
     auxiliaries: frozenset[str] | None = None
     """Lemmas of words with UPOS AUX."""
@@ -149,7 +149,7 @@ def language_file(path: PathLike) -> Path:
 
 
 def find_language(paths: Iterable[PathLike]) -> Path | None:
-    """The file of language data beside the first of some treebank files; None if there is none."""
+    """The file of language data next to the first of some treebank files; None if there is none."""
     first = next((path for path in paths if str(path) != "-"), None)
     beside = None if first is None else language_file(first)
     return beside if beside is not None and path_kind(beside) == "file" else None

@@ -41,7 +41,7 @@ class RawSentence:
                     self.comments.append((line, text))
             elif text[:1].isdigit():
                 fields = text.split("\t")
-                # Python refuses to convert thousands of digits; no sentence has so many words.
+                # Python refuses to convert thousands of digits, and no sentence has that many words.
                 kind = row_kind(fields[0]) if len(fields[0]) <= _LONGEST_ID else "broken"
                 self.rows.append(Row(kind, fields, line))
 

@@ -19,7 +19,7 @@ _TEXT = re.compile(r"#\s*text\s*=\s*(.*)")
 
 @dataclass(frozen=True)
 class SpacingDifference:
-    """A mismatch of text and tokens: the rule, the token (None after the last), how the text goes on."""
+    """A mismatch of text and tokens: the rule, the token (None after the last), how the text continues."""
 
     rule: str
     token: Row | None

@@ -1,4 +1,4 @@
-// Accepting suggested tags and lemmas: one, those of a word, of a column, or above a threshold. Only what is on the screen is accepted.
+// Accepting suggested tags and lemmas: one, all of a word or column, or those above a threshold. Accepts only visible suggestions.
 
 import { button, el, percent, say, show, tell } from "./dom.js";
 import { decide, setField } from "./edits.js";
@@ -43,24 +43,24 @@ export class Acceptance {
     else tell(`${what} accepted.`, "good");
   }
 
-  /** Accept the suggested tags of the selected words: those that the panel below the tree lists. */
+  /** Accept the suggested tags of the selected words, as listed in the panel below the tree. */
   word() {
     const suggestions = this.tags(TAG_COLUMNS, this.state.range.filter((row) => row.id === this.state.selected));
     if (!suggestions.length) return tell("No suggested tags for this word.");
     return this.accept(suggestions);
   }
 
-  /** Accept the suggested tags of one column, which the tree or the table shows. */
+  /** Accept the suggested tags of one column that the tree or the table shows. */
   column(column) {
     this.accept(this.tags([column]));
   }
 
-  /** The columns that are on the screen: rows below the words, and all of them in the table. */
+  /** The visible columns: the rows below the words, or all columns if the table is open. */
   get shown() {
     return TAG_COLUMNS.filter((column) => this.state.view.table || this.state.view.rows.includes(column));
   }
 
-  /** Accept the suggested tags of the sentence that are on the screen. */
+  /** Accept the visible suggested tags of the sentence. */
   sentence() {
     const columns = this.shown, suggestions = this.tags(columns);
     if (!suggestions.length) return tell(`No suggested ${columns.map((column) => ROWS[column]).join(", ") || "tags on the screen"} in this sentence.`);

@@ -1,4 +1,4 @@
-// The table of all actions: keys, title and function. Key bindings, the help card, menus and the command palette are made from it.
+// The table of all actions: keys, title and function. Key bindings, the help card, menus and the command palette are generated from it.
 
 /** Actions of a sentence or word that also work in a file without sentences. */
 const WITHOUT_SENTENCE = new Set(["insert", "append", "undo", "redo", "save", "theme", "vertical", "zoom-in", "zoom-out", "give-up"]);

@@ -2,7 +2,7 @@
 
 import { recalled } from "./dom.js";
 
-/** A failed request: `status` is 0 if there was no answer at all; `body` is the JSON of the answer. */
+/** A failed request: `status` is 0 without a response; `body` is the JSON of the response. */
 class RequestError extends Error {
   constructor(status, body) {
     super(body?.error ?? (status ? `The server answered ${status}.` : "The server is not responding."));
@@ -11,10 +11,10 @@ class RequestError extends Error {
   }
 }
 
-const AGAIN = 2000; // milliseconds until the page listens again after a refusal
+const AGAIN = 2000; // milliseconds until the page reconnects after a rejection
 
 export class Api {
-  /** `token`: from the address of the page; `page`: a name of this window, by which it recognises its own changes among the events. */
+  /** `token`: from the address of the page; `page`: an ID of this window, by which it recognises its own changes among the events. */
   constructor(token, page) {
     this.token = token;
     this.page = page;

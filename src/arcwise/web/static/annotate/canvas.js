@@ -6,7 +6,7 @@ import { picture } from "./picture.js";
 
 const READABLE = 0.5; // zoom below which text is hard to read
 const LOWEST = 200; // pixels of height that a tree always gets
-const FAR = 6; // pixels that the mouse moves before a drag starts
+const FAR = 6; // pixels that the mouse must move to start a drag
 
 export class Canvas {
   /** `box`: the scrolling element; `menu(position)`: opens the menu of the word. */
@@ -16,7 +16,7 @@ export class Canvas {
     state.on("sentence", () => this.draw());
     state.on("selection", () => this.mark());
     state.on("view", () => this.draw());
-    this.width = Infinity; // of the box; measured when it changes, because asking for it costs a layout
+    this.width = Infinity; // of the box; measured only on changes, because reading it forces a layout
     new ResizeObserver(() => this.#resized()).observe(box);
     box.addEventListener("pointerdown", (event) => this.#down(event));
     box.addEventListener("pointermove", (event) => this.#moved(event));
@@ -100,7 +100,7 @@ export class Canvas {
     const svgBox = this.drawn.root;
     const left = spot[0] * zoom + svgBox.getBoundingClientRect().left - box.getBoundingClientRect().left;
     const room = Math.min(140, box.clientWidth / 4);
-    if (this.state.view.vertical) box.scrollLeft = 0; // the words stand at the left, arcs to their right
+    if (this.state.view.vertical) box.scrollLeft = 0; // words are at the left, with arcs to their right
     else if (left < room) box.scrollLeft += left - room * 2;
     else if (left > box.clientWidth - room) box.scrollLeft += left - box.clientWidth + room * 2;
     const top = spot[1] * zoom + svgBox.getBoundingClientRect().top - box.getBoundingClientRect().top;
@@ -137,7 +137,7 @@ export class Canvas {
       event.preventDefault();
       if (arc !== state.selected) editor.select(arc);
       this.drag = { label: arc };
-    } else editor.rest(); // a click elsewhere leaves the choice of a head
+    } else editor.rest(); // a click elsewhere cancels choosing a head
   }
 
   #moved(event) {

@@ -1,4 +1,4 @@
-// Which labels and tags are offered while one types their first letters, and which label is guessed without a parser.
+// Completion of labels and tags from their first letters, and label guesses without a parser.
 
 /** The universal relations and parts of speech, most frequent first, for files that do not have them yet. */
 const RELATIONS = ("punct case nsubj det nmod advmod obj obl root conj amod cc aux mark cop acl advcl compound flat xcomp ccomp nummod appos "
@@ -42,7 +42,7 @@ export function labelWeights(thought, head) {
 }
 
 /**
- * The values that match what was typed: an exact match, then prefixes, then substrings; within each, the more probable first, then the
+ * The values that match the typed text: an exact match, then prefixes, then substrings; within each, the more probable first, then the
  * more frequent.
  */
 export function completions(typed, values, weights = new Map()) {
@@ -59,7 +59,7 @@ export function completions(typed, values, weights = new Map()) {
     .map((match) => match.value);
 }
 
-/** Contexts of a word, from specific to general, by which labels are counted. */
+/** The contexts of a word in which labels are counted, from specific to general. */
 function contexts(row, head) {
   const side = Number(head.id) < Number(row.id) ? "after" : "before";
   return [`${row.upos} ${head.upos} ${side} ${row.form.toLowerCase()}`, `${row.upos} ${head.upos} ${side}`, `${row.upos} ${side}`];
@@ -73,7 +73,7 @@ export class LabelGuesses {
   #sentences = new Map(); // number → [[context, label], …]
   #counts = new Map(); // context → label → count
 
-  /** Count the annotated arcs of a sentence, in place of its earlier counts. */
+  /** Count the annotated arcs of a sentence, replacing its earlier counts. */
   learn(sentence) {
     this.#add(this.#sentences.get(sentence.number) ?? [], -1);
     const byId = new Map(sentence.rows.map((row) => [row.id, row])), pairs = [];

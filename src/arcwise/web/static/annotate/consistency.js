@@ -1,4 +1,4 @@
-// Inconsistencies, in the Checks panel: the same words with different analyses, each with its places; one key goes from place to place.
+// Inconsistencies, in the Checks panel: the same words with different analyses and the places of each; one key steps through the places.
 
 import { button, el, say, show, tell } from "./dom.js";
 import { focusTree } from "./popups.js";
@@ -8,7 +8,7 @@ const SHOWN = 8; // places of an analysis that are listed before "more"
 
 const NAMES = { arc: "arc", upos: "UPOS", lemma: "lemma" };
 
-/** The places to step through: those of the rarer analyses first, then one of the most frequent, to compare with. */
+/** The places to step through: those of rarer analyses first, then one of the most frequent analysis for comparison. */
 function stops(group) {
   const [most, ...rarer] = group.variants;
   return [...rarer.reverse().flatMap((variant) => variant.places), ...most.places.slice(0, 1)];
@@ -55,7 +55,7 @@ export class Consistency {
     this.line.textContent = stale ? `${found} The file has changed since.` : found;
   }
 
-  /** Show what the last comparison found, or that one is running. */
+  /** Show the results of the last comparison, or that one is running. */
   async refresh() {
     let answer;
     try {
@@ -69,7 +69,7 @@ export class Consistency {
     if (answer.error) return void (this.line.textContent = `The comparison failed: ${answer.error}.`);
     if (answer.version === null) return;
     if (answer.version !== this.version) {
-      this.at.place = -1; // the group of the last place, or the one that has moved up in its stead
+      this.at.place = -1; // the group of the last place, or the one that has taken its position
       this.groups = [];
       this.buttons.clear();
       show(this.list);

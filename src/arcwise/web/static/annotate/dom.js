@@ -64,13 +64,13 @@ export function tell(text, kind = "", ...buttons) {
   if (!buttons.length) hideTimer = setTimeout(hide, kind === "bad" ? 12000 : 4000);
 }
 
-/** Show a message until its cause is gone: the function returned removes it, unless another has taken its place. */
+/** Show a message until its cause is gone: the returned function removes it, unless another message has replaced it. */
 export function tellUntil(text, kind = "", ...buttons) {
   const mark = display(text, kind, buttons);
   return () => mark === shown && hide();
 }
 
-/** Remove a message that was to disappear by itself: what it was about is over. */
+/** Remove a temporary message early, because it is out of date. */
 export function dismiss() {
   if (hideTimer) hide();
 }
@@ -95,7 +95,7 @@ function hide() {
   hideTimer = 0;
 }
 
-/** What this browser remembers under a name; "" for nothing. */
+/** The text that this browser stores under a name, or "". */
 export function recalled(name) {
   try {
     return localStorage.getItem(name) ?? "";
@@ -104,7 +104,7 @@ export function recalled(name) {
   }
 }
 
-/** Remember a text under a name. */
+/** Store a text under a name in this browser. */
 export function recall(name, text) {
   try {
     localStorage.setItem(name, text);

@@ -43,7 +43,7 @@ export class Editor {
     if (row) say(arc ? spoken(row, arc, this.state.thought(), (id) => this.state.row(id)?.form ?? "") : `${row.id} ${row.form}, empty node`);
   }
 
-  /** Cancel a preview or a half-typed head; whether there was one. */
+  /** Cancel a preview or a half-typed head; returns whether there was one. */
   rest() {
     this.digits = "";
     const was = this.choosing || this.state.preview;
@@ -187,7 +187,7 @@ export class Editor {
     return edits.length && say("Annotation cleared.");
   }
 
-  /** Type a digit of the head; null removes the last one. The head is set as soon as no longer number is possible. */
+  /** Type a digit of the head; null removes the last one. Sets the head as soon as no further digit can follow. */
   digit(digit) {
     const row = this.state.row();
     if (!row || row.kind !== "word") return;
@@ -277,7 +277,7 @@ export class Editor {
     this.decide(this.state.row(id), String(head), label ?? this.arc(id).label);
   }
 
-  /** Prompt for the label, starting with what was typed. The head that is shown is annotated with it, unless Ctrl is held. */
+  /** Prompt for the label, starting with the typed text. Also annotates the shown head, unless Ctrl is held. */
   label(typed, id = this.state.selected) {
     const row = this.state.row(id);
     if (!row || row.kind !== "word") return;
@@ -311,7 +311,7 @@ export class Editor {
     });
   }
 
-  /** Set a field of a row; `again(message)`: asks once more if the value is rejected. */
+  /** Set a field of a row; `again(message)`: prompts again if the value is rejected. */
   field(id, column, value, again = (message) => this.askField(column, "", { id, value, error: message })) {
     const row = this.state.row(id), text = value.trim() === "" ? "_" : value;
     if (!row || (row[column] === text && !(column === "upos" && row.upos_state === "proposed"))) return;
@@ -319,7 +319,7 @@ export class Editor {
     this.state.edit([edit], `${column.toUpperCase()} of ${id} ${row.form} is ${text}`, { again });
   }
 
-  /** Prompt for the value of a field; `value` and `error`: what was typed and why it was rejected. */
+  /** Prompt for the value of a field; `value` and `error`: the rejected value and the reason. */
   askField(column, hint = "", { id = this.state.selected, value = null, error = "" } = {}) {
     const row = this.state.row(id);
     if (!row) return;
@@ -329,7 +329,7 @@ export class Editor {
       entered: (text) => this.field(row.id, column, text, (message) => this.askField(column, hint, { id, value: text, error: message })),
     });
   }
-  /** Edit what stands in a row below a word. */
+  /** Edit the value of a row below a word. */
   editRow(name, id = this.state.selected) {
     const row = this.state.row(id);
     if (!row) return;

@@ -1,14 +1,14 @@
-// Edits as the API takes them: making them, drawing them before the server has answered, and describing their effects.
+// Edits in the format of the API: creating them, drawing them before the server responds, and describing their effects.
 
 export const setField = (row, column, value) => ({ kind: "set-field", row, column, value });
 
-/** Keys that the server removes from MISC when a person sets the column (arcwise.treebanks.edits). */
+/** Keys that the server removes from MISC when an annotator sets the column (arcwise.treebanks.edits). */
 const PARSER_KEYS = { head: ["HeadProb", "Alternatives"], deprel: ["DeprelProb"], upos: ["UposProb"] };
 
 /** Fields of a row that describe the annotation state of HEAD, DEPREL and UPOS; the server computes them from the file. */
 const STATE_FIELDS = { head: ["state", "head_probability"], deprel: ["label_state", "label_probability"], upos: ["upos_state", "upos_probability"] };
 
-/** Whether a person annotated the label. */
+/** Whether the label is annotated, not only suggested. */
 export const labelDecided = (row) => row.label_state === "decided";
 
 /** Whether a word is annotated, as the server counts it: its head and its label and, in a file that has UPOS tags, its UPOS. */
@@ -22,7 +22,7 @@ export function decide(row, head, label) {
   return edits;
 }
 
-/** The edits that set the head only. A label that nobody annotated is cleared, because it was suggested for another head. */
+/** The edits that set the head only. Clears a label that was only suggested, because it was suggested for another head. */
 export function decideHead(row, head) {
   return decide(row, head, labelDecided(row) || row.deprel === "_" ? null : "_");
 }
@@ -45,7 +45,7 @@ function withFields(row, edits) {
   return changed;
 }
 
-/** The sentence after some edits, as far as fields of rows are concerned; the server's answer completes it. */
+/** The sentence after some edits of row fields; the server's response completes it. */
 export function edited(sentence, edits) {
   const fields = fieldsOf(edits);
   if (!fields.length) return sentence;
@@ -84,7 +84,7 @@ export function inWords(edit) {
   return `${edit.kind} ${rest.map(([name, value]) => `${name} ${Array.isArray(value) ? value.join(" ") : value}`).join(", ")}`;
 }
 
-/** Fields that a change sets and whose current value is neither what it saw nor what it wants. */
+/** The fields set by a change whose current value is neither the old nor the new value of that change. */
 export function clashesOf(step, present) {
   if (step.path !== "edits") return [];
   return fieldsOf(step.body.edits).flatMap((edit) => {
@@ -94,7 +94,7 @@ export function clashesOf(step, present) {
   });
 }
 
-/** Whether two versions of a sentence have other rows: words were split or joined, so that an ID may name another word. */
+/** Whether two versions of a sentence have different rows: words were split or joined, so that an ID may name another word. */
 export function rowsDiffer(before, present) {
   return before.rows.length !== present.rows.length || before.rows.some((row, k) => row.id !== present.rows[k].id);
 }
@@ -118,7 +118,7 @@ export function reasons(step, after) {
   return { told: step.told, changed };
 }
 
-/** The edits that settle a merge conflict of a field in favour of the other side; null for any other finding. */
+/** The edits that resolve a merge conflict of a field in favour of the other side; null for any other finding. */
 export function theirEdits(finding) {
   if (finding.rule !== "merge-conflict" || !finding.row || !finding.repair) return null;
   const value = /^conflict\s*=\s*\S+ \S+ theirs=(.*)$/su.exec(finding.repair.edits[0].text)?.[1];

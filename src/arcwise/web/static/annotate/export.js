@@ -2,7 +2,7 @@
 
 import { el, svg, tell } from "./dom.js";
 
-/** What the style sheet of the page sets, and a picture has to carry itself. */
+/** Style properties that the page's style sheet sets, inlined in pictures. */
 const CARRIED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight", "font-style", "letter-spacing", "text-anchor", "direction"];
 const SCALE = 2; // pixels of a PNG per unit of the tree
 

@@ -1,4 +1,4 @@
-// The editor of FEATS: the attributes and values that this treebank has with the word's UPOS; and the prompt for a lemma.
+// The editor of FEATS: the attributes and values that occur in this treebank with the word's UPOS; and the prompt for a lemma.
 
 import { button, el, percent, show } from "./dom.js";
 import { pick, panel, closePopup } from "./popups.js";
@@ -7,7 +7,7 @@ import { suggestedTag } from "./rows.js";
 
 const EMPTY = { features: [], lemmas: [] };
 
-/** What the treebank has with a form and a UPOS; empty if the server does not answer. */
+/** The treebank's values for a form and a UPOS; empty if the server does not respond. */
 async function seenValues(state, row, upos) {
   try {
     return await state.api.get("values", { form: row.form, upos });
@@ -18,7 +18,7 @@ async function seenValues(state, row, upos) {
 
 const uposOf = (state, row) => suggestedTag(row, state.thought(row.id), "upos")?.value ?? (row.upos === "_" ? "" : row.upos);
 
-/** Features with one of them set, or removed with an empty value. The others keep their order; a new one goes to its place in an alphabetical list. */
+/** Features with one of them set, or removed with an empty value. The others keep their order; a new one is inserted alphabetically. */
 function withFeature(pairs, name, value) {
   const at = pairs.findIndex(([other]) => other === name);
   if (at >= 0) return value ? pairs.map((pair, k) => (k === at ? [name, value] : pair)) : pairs.filter((_, k) => k !== at);
@@ -35,7 +35,7 @@ const pairsOf = (text) => text.split("|").filter((part) => part && part !== "_")
 });
 const written = (pairs) => pairs.map(([name, value]) => (value ? `${name}=${value}` : name)).join("|");
 
-/** Edit FEATS of a row; `value` and `error`: what was entered and why it was rejected. */
+/** Edit FEATS of a row; `value` and `error`: the rejected value and the reason. */
 export function editFeatures(state, editor, id, { value = null, error = "" } = {}) {
   const row = state.row(id) ?? state.sentence?.rows.find((candidate) => candidate.id === id);
   if (!row) return;
@@ -61,7 +61,7 @@ export function editFeatures(state, editor, id, { value = null, error = "" } = {
     closePopup();
     editor.field(id, "feats", text, (message) => editFeatures(state, editor, id, { value: text, error: message }));
   };
-  /** The features that match what was typed, best first; a complete new one matches itself. */
+  /** The features that match the typed text, best first; a complete new one matches itself. */
   const find = (text) => {
     const typed = text.trim().toLowerCase();
     if (!typed) return [];
@@ -73,7 +73,7 @@ export function editFeatures(state, editor, id, { value = null, error = "" } = {
     const [own] = pairsOf(text.trim());
     return own[1] && !ranked.some((pair) => rank(pair) === 0) ? [...ranked, own] : ranked;
   };
-  /** Set the highlighted match of what was typed; false if there is none. */
+  /** Set the highlighted match; false if there is none. */
   const take = () => {
     if (!input.value.trim()) return true;
     if (!matches.length) return void (problem.textContent = `${input.value.trim()}: type Name=Value.`);
@@ -131,7 +131,7 @@ export function editFeatures(state, editor, id, { value = null, error = "" } = {
   });
 }
 
-/** Prompt for the lemma of a row; offered are the suggestion, and lemmas of the same form and UPOS, then of the form alone. */
+/** Prompt for the lemma of a row; offers the suggestion, then lemmas of the same form and UPOS, then of the form. */
 export function editLemma(state, editor, id, typed = "") {
   const row = state.row(id);
   if (!row) return;

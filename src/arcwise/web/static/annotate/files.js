@@ -1,8 +1,8 @@
-// The Files panel: the files of a project, and how far each is annotated.
+// The Files panel: the files of a project and their annotation progress.
 
 import { button, el, show } from "./dom.js";
 
-const SOON = 400; // milliseconds between a change and counting again
+const SOON = 400; // milliseconds between a change and a recount
 
 export class Files {
   constructor(box, state, shape) {

@@ -73,7 +73,7 @@ export class Checks {
     this.detection.textContent = `Searching for suspicious annotations: ${event.told} …`;
   }
 
-  /** Show what the search for suspicious annotations found, or how far it is. */
+  /** Show the results or the progress of the search for suspicious annotations. */
   async detected() {
     let answer;
     try {
@@ -89,7 +89,7 @@ export class Checks {
     this.detection.textContent = ended ?? (answer.searched ? `${counted(answer.total, "suspicious annotation")} found.${answer.total ? " The percentages are probabilities of an error." : ""}` : "");
     const group = this.#group("suspicious annotations", answer.total, "doubt", (from) => this.state.api.doubts({ from, count: PAGE }).then((page) => page.words), (word) => this.#doubt(word));
     show(this.words, answer.total ? group : []);
-    if (answer.total && this.asked) group.open = true; // a training searches unasked
+    if (answer.total && this.asked) group.open = true; // training starts a search automatically
   }
 
   #doubt(word) {
@@ -100,10 +100,10 @@ export class Checks {
       el("span", { class: "judge" },
         judge("error", "Wrong", "It is an error: similar words move up in this list"),
         judge("correct", "Right", "It is right: similar words move down in this list"),
-        judge("acknowledged", "Never ask", "Right or wrong, do not list this arc again")));
+        judge("acknowledged", "Never ask", "Do not list this arc again")));
   }
 
-  /** Answer whether an annotation is wrong; the answer is kept beside the file, and the list is ranked anew. */
+  /** Record whether an annotation is wrong, next to the file, and rerank the list. */
   async #judge(word, verdict) {
     try {
       await this.state.api.judge(word.sentence, word.row, verdict);
@@ -131,7 +131,7 @@ export class Checks {
     const warnings = answer.total - answer.errors;
     const { language } = answer, against = !language ? "" : language.error ? ` Without language data: ${language.error}` : ` With the language data of ${language.file}.`;
     this.line.textContent = `${answer.total ? `${counted(answer.errors, "error")}, ${counted(warnings, "warning")}.` : "No problems found."}${against}`;
-    if (unchanged) return; // a new list would close what is open
+    if (unchanged) return; // a new list would close open entries
     this.list.dataset.shown = this.filter.value;
     show(this.muted, answer.muted.length ? ["Muted: ", answer.muted.map((rule) => [button(rule, () => this.#mute(rule, false), { class: "link", title: `Report ${rule} again` }), " "])] : []);
     const groups = answer.rules.map(({ rule, warning, count }) => this.#group(rule, count, warning ? "warning" : "error",

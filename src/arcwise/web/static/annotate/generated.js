@@ -1,10 +1,10 @@
-// Suggested enhanced dependencies: what rules make from the tree of the sentence, for words without DEPS. They are shown while the enhanced
-// graph is; only what is on the screen is accepted.
+// Suggested enhanced dependencies, derived by rule from the tree for words without DEPS. They are shown while the enhanced
+// graph is; only visible suggestions can be accepted.
 
 import { button, el, say, tell } from "./dom.js";
 import { depsText } from "./edits.js";
 
-const READ = ["id", "form", "lemma", "upos", "feats", "head", "deprel", "misc"]; // columns that the rules look at
+const READ = ["id", "form", "lemma", "upos", "feats", "head", "deprel", "misc"]; // columns that the rules read
 const KEPT = 50; // answers kept
 
 export class GeneratedDeps {
@@ -35,7 +35,7 @@ export class GeneratedDeps {
     try {
       const answer = await state.api.get(`sentence/${number}/enhanced`);
       if (answer.version === sentence.version) this.#answers.set(key, answer);
-      else this.#answers.delete(key); // of a version that another window made; asked again when it is shown
+      else this.#answers.delete(key); // of another window's version; requested again when it is shown
     } catch {
       this.#answers.delete(key); // suggestions are optional
     }
@@ -63,7 +63,7 @@ export class GeneratedDeps {
     else tell(`DEPS of ${suggestions.length} words accepted.`, "good");
   }
 
-  /** Accept what is suggested for a word. */
+  /** Accept the suggestions for a word. */
   word(id = this.state.selected) {
     const suggestion = this.suggestions.find((entry) => entry.id === id);
     if (!suggestion) return this.#none("for this word");

@@ -1,5 +1,5 @@
 // Key bindings and the help card. Digits set heads, letters start a label, everything else is in actions.js. Keys pressed while another
-// sentence is loading are meant for that sentence: they wait for it.
+// sentence is loading are queued for that sentence.
 
 import { button, el } from "./dom.js";
 import { dialog, popupOpen, typed } from "./popups.js";
@@ -7,7 +7,7 @@ import { latinKey } from "./positions.js";
 
 const NAMED = { " ": "Space", Spacebar: "Space", Esc: "Escape", Del: "Delete" };
 
-/** A key as actions.js spells it: "Shift+N", "Ctrl+Z", "ArrowLeft", "?". Letters of other scripts count by their position on the keyboard. */
+/** A key as actions.js spells it: "Shift+N", "Ctrl+Z", "ArrowLeft", "?". Letters of other scripts map by their position on the keyboard. */
 function spell(event) {
   let key = NAMED[event.key] ?? latinKey(event);
   const graph = event.getModifierState?.("AltGraph") ?? false;
@@ -28,7 +28,7 @@ export class Keys {
   constructor(list, editor) {
     this.editor = editor;
     this.byKey = new Map(list.flatMap((action) => action.keys.map((key) => [key, action])));
-    this.held = []; // keys that wait for the next sentence
+    this.held = []; // keys queued for the next sentence
     editor.state.on("settled", () => this.#release());
   }
 
@@ -41,7 +41,7 @@ export class Keys {
     return known;
   }
 
-  /** Handle the waiting keys in order; an open dialog discards them. */
+  /** Handle the queued keys in order; an open dialog discards them. */
   #release() {
     while (this.held.length && !this.editor.state.moving) {
       const event = this.held.shift();
@@ -88,7 +88,7 @@ const MOUSE = [
 
 const keyCell = (keys) => el("dt", {}, keys.map((key) => el("kbd", {}, key)));
 
-/** Show the help card for the list of actions. */
+/** Show the help card with the actions. */
 export function help(list) {
   return dialog("Keyboard shortcuts", (close) => {
     const section = (title, rows) => el("section", {}, el("h3", {}, title), el("dl", {}, rows.flatMap(([keys, text]) => [keyCell(keys), el("dd", {}, text)])));

@@ -6,10 +6,11 @@ export const SMALL_SIZE = 12;
 export const LEVEL = 25;
 export const MARGIN = 24;
 export const CORNER = 9;
-/** Distances along the words: between arcs at a word, and between words. */
+/** Distances along the words: between arcs at a word, and between words. In the vertical layout also between columns, and the least between arcs. */
 export const ACROSS = { port: 7, gap: 18 };
-export const NARROW = { port: 6, gap: 7 };
-export const DOWN = { port: 4, gap: 4 };
+export const DOWN = { port: 4, gap: 4, between: 14, level: 46 };
+/** The same where the window is too narrow for these. */
+export const NARROWER = new Map([[ACROSS, { port: 6, gap: 7 }], [DOWN, { port: 4, gap: 4, between: 8, level: 14 }]]);
 
 const FONTS = "Inter, 'Segoe UI', 'Helvetica Neue', 'Noto Sans', Arial, sans-serif";
 const ruler = document.createElement("canvas").getContext("2d");
@@ -76,7 +77,7 @@ function ports(count, arcs, stems, port) {
 /**
  * The layout of a tree. `items`: {width, stem: width of the label of an arc from above, or null}; `arcs`: {head, modifier, label width},
  * by indices 0..n−1. `mirrored`: words run from right to left. `before`: the previous layout of the same words; words never move closer
- * together than they were, so that edits do not shift words while there is room. The last argument: ACROSS, NARROW or DOWN.
+ * together than they were, so that edits do not shift words while there is room. The last argument: ACROSS or DOWN, or what NARROWER has for it.
  */
 export function layout(items, arcs, mirrored, before = null, { port, gap } = ACROSS) {
   const n = items.length;
@@ -109,4 +110,26 @@ export function layout(items, arcs, mirrored, before = null, { port, gap } = ACR
       modifier: place(middle[arc.modifier] + offsets[k][1]),
     })),
   };
+}
+
+/**
+ * Where the labels of vertical arcs stand along them, so that none covers another: in the middle, or as near as there is room.
+ * `arcs`: {ends, up, width: of the label}; `height`: of a label.
+ */
+export function labelPlaces(arcs, height) {
+  const at = arcs.map(({ ends }) => (ends[0] + ends[1]) / 2), placed = [];
+  const length = ({ ends }) => Math.abs(ends[1] - ends[0]);
+  const order = arcs.map((_, k) => k).sort((a, b) => length(arcs[a]) - length(arcs[b])); // a short arc has little choice
+  for (const k of order) {
+    const { up, width } = arcs[k], middle = at[k], most = (length(arcs[k]) - height) / 2;
+    const isFree = (along) => placed.every((other) => Math.abs(at[other] - along) >= height || Math.abs(arcs[other].up - up) >= (arcs[other].width + width) / 2);
+    for (let aside = 0; aside <= Math.max(0, most); aside += 3) {
+      const free = [middle - aside, middle + aside].find(isFree);
+      if (free === undefined) continue;
+      at[k] = free;
+      break;
+    }
+    placed.push(k);
+  }
+  return at;
 }

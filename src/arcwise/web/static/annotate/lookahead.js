@@ -1,10 +1,10 @@
 // The sentence as it will be after Enter, requested while the user is idle, so that Enter shows the new suggestions at once.
-// It is used only for exactly the edits it was requested for, and the server's answer replaces it.
+// Used only for exactly the edits it was requested for, until the server's response replaces it.
 
 import { decide } from "./edits.js";
 import { arcOf } from "./picture.js";
 
-const QUIET = 25; // milliseconds without a change before the server is asked
+const QUIET = 25; // milliseconds without a change before the request
 
 export class Lookahead {
   constructor(state) {
@@ -35,7 +35,7 @@ export class Lookahead {
       const answer = await state.api.would(number, edits);
       if (key === this.asked) this.found = { key: JSON.stringify([number, answer.version, edits]), sentence: answer.sentence };
     } catch {
-      // The answer to the edit itself will show it.
+      // The response to the edit itself will show it.
     }
   }
 

@@ -55,7 +55,7 @@ function header(state) {
   for (const name of ["sentence", "document", "view"]) state.on(name, line);
 }
 
-/** The line that says that a head is being chosen, in place of the sentence's text. */
+/** The prompt to choose a head, shown instead of the sentence's text. */
 function headMode(state, editor) {
   const draw = () => {
     const { choosing } = editor, shown = choosing?.row ?? null;

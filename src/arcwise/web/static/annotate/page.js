@@ -16,11 +16,11 @@ export class Page {
     this.state = state;
     this.views = {}; // filled by main.js: canvas, table and the side panels
     state.on("refused", ({ step, refusal }) => this.#refused(step, refusal.message));
-    state.on("pushed", dismiss); // messages about what was tried before
+    state.on("pushed", dismiss); // messages about earlier actions
     let shown = null;
     state.on("opened", () => {
       if (state.number !== shown) {
-        closePopup(); // it concerned a word of another sentence
+        closePopup(); // it was about a word of another sentence
         dismiss();
       }
       shown = state.number;
@@ -30,7 +30,7 @@ export class Page {
     state.on("connection", () => this.#connection());
   }
 
-  /** Report a rejected edit; one that was typed is offered for correction. */
+  /** Report a rejected edit; a typed one can be corrected. */
   #refused(step, message) {
     if (step.again && step.number === this.state.number && !popupOpen()) step.again(message);
     else tell(`Edit rejected (${step.told}): ${message}`, "bad");
@@ -44,7 +44,7 @@ export class Page {
       await this.state.load();
       await this.state.refresh(null);
     } catch {
-      // The connection is gone again, which is reported by itself.
+      // The connection is lost again, which is reported separately.
     }
   }
 
@@ -172,7 +172,7 @@ export class Page {
     parts[(at + step + parts.length) % parts.length].focus();
   }
 
-  /** Answer whether a suspicious annotation of the open sentence is an error. */
+  /** Record whether a suspicious annotation of the open sentence is an error. */
   async judge(row, verdict) {
     try {
       await this.state.api.judge(this.state.number, row, verdict);
@@ -189,7 +189,7 @@ export class Page {
     menu({ at, title: "Word", entries: entries.map((action, k) => ({ title: action.title, key: action.keys[0] ? written(action.keys[0]) : "", run: action.run, first: k > 0 && (BEGINS.includes(action.id) || entries[k - 1].group !== action.group) })) });
   }
 
-  /** The menu of commands that are rarely needed. */
+  /** The menu of rarely used commands. */
   more() {
     const groups = [["second", "enhanced", "vertical", "theme", "legend"], ["accept-tags", "accept-above"], ["insert", "append", "retokenize", "join-sentences", "remove-sentence"], ["annotator", "save", "copy-picture", "save-picture", "print"], ["commands", "help"]];
     const find = (id) => this.actions.find((action) => action.id === id);
@@ -246,13 +246,13 @@ export class Page {
     tell(state.api.annotator ? `Edits are recorded under the name ${state.api.annotator}.` : "Edits are recorded without a name.");
   }
 
-  /** Settle a merge conflict of the selected word, else of the sentence, in favour of the other side. */
+  /** Resolve a merge conflict of the selected word, else of the sentence, in favour of the other side. */
   theirs() {
     const conflicts = (this.state.sentence.findings ?? []).filter(theirEdits), row = this.state.selected;
     const finding = conflicts.find((entry) => entry.row === row) ?? conflicts[0];
     if (!finding) return tell("No merge conflict here.");
     this.state.edit(theirEdits(finding), `${finding.row} ${finding.column.toUpperCase()} is theirs`);
-    return say(`Took theirs: ${finding.row} ${finding.column.toUpperCase()}.`);
+    return say(`Accepted theirs: ${finding.row} ${finding.column.toUpperCase()}.`);
   }
 
   /** Open the guidelines for the label of the selected word. */
@@ -325,7 +325,7 @@ export class Page {
   }
 }
 
-/** Entries of a word's menu that begin a group: the structure of the sentence, then notes and help. */
+/** Entries of a word's menu that start a group: the structure of the sentence, then notes and help. */
 const BEGINS = ["split", "note"];
 
 const rectOf = (id) => {

@@ -23,7 +23,7 @@ export function focusTree() {
 
 export const popupOpen = () => open !== null;
 
-/** Deliver a key that was pressed before the popup was open. */
+/** Deliver a key that was pressed before the popup opened. */
 export function typed(event) {
   const input = open.box.querySelector("input:not([type=checkbox])");
   const letter = input?.dataset.free === undefined && input?.getAttribute("role") === "combobox" ? latinKey(event) : event.key;
@@ -36,9 +36,9 @@ export function typed(event) {
   }
 }
 
-/** Put a box below or above a place, inside the window. */
+/** Position a box below or above a rectangle, inside the window. */
 function place(box, at) {
-  box.style.left = box.style.top = "0"; // the width depends on the place
+  box.style.left = box.style.top = "0"; // the width depends on the position
   const size = box.getBoundingClientRect();
   const left = Math.max(MARGIN, Math.min(at.left + at.width / 2 - size.width / 2, window.innerWidth - size.width - MARGIN));
   const below = at.bottom + 6 + size.height < window.innerHeight;
@@ -60,8 +60,8 @@ document.addEventListener("pointerdown", (event) => {
 });
 
 /**
- * Pick a value by its first letters. `find(typed)` returns the matching values, best first; `note(value)` an annotation shown beside one;
- * `picked(value, {alone})` is called with the choice (`alone`: Ctrl was held). A typed value that is not in the list can be picked, too; it
+ * Pick a value by its first letters. `find(typed)` returns the matching values, best first; `note(value)` a note shown next to it;
+ * `picked(value, {alone})` is called with the choice (`alone`: Ctrl was held). A typed value that is not in the list can be picked too; it
  * comes last or, with `free`, first: then it is a word of the language and not a label. Returns {redraw}, for values that arrive later.
  */
 export function pick({ at, title, typed = "", find, note = () => "", picked, hint = "", free = false }) {
@@ -116,7 +116,7 @@ export function pick({ at, title, typed = "", find, note = () => "", picked, hin
 
 /**
  * Prompt for one line of text. `entered(text)` is called with it; `choices`: further buttons, {text, run(typed)}. `hint`: a line below the
- * field, or a function of what is typed; `error`: why the last answer was rejected. `values`: the values of a column that is written in Latin letters;
+ * field, or a function of what is typed; `error`: why the last input was rejected. `values`: the values of a column that is written in Latin letters;
  * keys are then read by their position.
  */
 export function ask({ at, title, value = "", hint = "", error = "", entered, choices = [], caret = null, values = null }) {
@@ -175,7 +175,7 @@ export function panel(at, title, build, first = null) {
   (first ?? box.querySelector("input, button"))?.focus();
 }
 
-/** A menu of `entries`: {title, key, run, off, first: whether a group begins, pressed: whether it is on}. */
+/** A menu of `entries`: {title, key, run, off, first: whether it starts a group, pressed: whether it is on}. */
 export function menu({ at, title, entries }) {
   const items = entries.map((entry) => el("button", {
     type: "button", role: "menuitem", disabled: entry.off, class: entry.first ? "first" : null,

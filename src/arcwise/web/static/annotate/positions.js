@@ -1,11 +1,11 @@
-// Keys by their position: on a keyboard of another script, the key labelled C types c where a label is typed.
+// Keys by position: on a keyboard of another script, the key at the position of C types c where a label is expected.
 
-const PUNCTUATION = { Semicolon: [";", ":"], Minus: ["-", "_"] }; // what labels have besides letters and digits
+const PUNCTUATION = { Semicolon: [";", ":"], Minus: ["-", "_"] }; // characters of labels other than letters and digits
 let otherScript = false; // whether the last letter came from a keyboard of another script
 
 /**
- * The character of a key, as a Latin keyboard would type it, if the keyboard types another script; else what it types. Letters of other
- * scripts and digits of any script count by their position; on such a keyboard, so does punctuation on the place of a letter.
+ * The character of a key as on a Latin keyboard, if the keyboard types another script; else its own character. Letters of other
+ * scripts and digits of any script map by position; on such a keyboard, so does punctuation at the position of a letter.
  */
 export function latinKey(event) {
   const key = event.key, letter = /^Key([A-Z])$/u.exec(event.code ?? "")?.[1], ascii = /^[\x20-\x7e]$/u.test(key);
@@ -20,8 +20,8 @@ export function latinKey(event) {
 }
 
 /**
- * Make a field for labels or tags read keys by their position. `offered()` returns the values it offers: a character that one of them
- * has is typed as it is, so that labels in another script can be typed, too; so is a colon, which a Greek keyboard has at the place of Q.
+ * Make a field for labels or tags read keys by their position. `offered()` returns the offered values: a character that one of them
+ * contains is typed unchanged, so that labels in another script can be typed too; so is a colon, which a Greek keyboard has at the position of Q.
  */
 export function readByPosition(input, offered) {
   input.addEventListener("keydown", (event) => {

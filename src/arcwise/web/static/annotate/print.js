@@ -1,4 +1,4 @@
-// Printing: a sentence that is wider than the page is cut between words into several lines.
+// Printing: a sentence wider than the page is split between words into several lines.
 
 import { el, show } from "./dom.js";
 import { focusTree } from "./popups.js";
@@ -36,6 +36,6 @@ export function printing(state, drawn) {
   window.addEventListener("afterprint", () => {
     show(box);
     document.documentElement.classList.remove("wrapped");
-    if (document.activeElement === document.body) focusTree(); // it was hidden in between
+    if (document.activeElement === document.body) focusTree(); // it was hidden meanwhile
   });
 }

@@ -1,4 +1,4 @@
-// What stands below the words: tags, lemma, gloss and transliteration, annotated or suggested; and the choice of these rows.
+// The rows below the words: tags, lemma, gloss and transliteration, annotated or suggested; and their selection.
 
 import { button, el, percent } from "./dom.js";
 import { setField } from "./edits.js";
@@ -7,10 +7,10 @@ import { panel } from "./popups.js";
 /** The columns that a tagger suggests, in the order in which the page lists them. */
 export const TAG_COLUMNS = ["upos", "xpos", "feats", "lemma"];
 
-/** The rows that can stand below the words: id → name. */
+/** The rows available below the words: id → name. */
 export const ROWS = { upos: "UPOS", xpos: "XPOS", feats: "FEATS", lemma: "LEMMA", gloss: "Gloss", translit: "Transliteration" };
 
-/** Rows that MISC holds: row → its key. */
+/** Rows stored in MISC: row → its key. */
 const MISC_KEYS = { gloss: "Gloss", translit: "Translit" };
 
 const known = (value) => value !== undefined && value !== null && value !== "_" && value !== "";
@@ -28,7 +28,7 @@ function withMisc(misc, key, value) {
   return pairs.join("|") || "_";
 }
 
-/** The value of a row below a word, as the file has it; "" without one. */
+/** The value of a row below a word in the file, or "". */
 export function valueOf(row, name) {
   const value = name in MISC_KEYS ? miscValue(row.misc, MISC_KEYS[name]) : row[name];
   return known(value) ? value : "";
@@ -58,7 +58,7 @@ export function suggestedTags(row, thought, columns = TAG_COLUMNS) {
   });
 }
 
-/** The cells below a word: {name, lines, proposed, note}. FEATS has a line for each feature. */
+/** The cells below a word: {name, lines, proposed, note}. FEATS has one line per feature. */
 export function cellsOf(row, thought, names) {
   return names.map((name) => {
     const suggestion = suggestedTag(row, thought, name), value = suggestion?.value ?? valueOf(row, name);

@@ -5,7 +5,7 @@ import { inWords } from "./edits.js";
 
 const PAGE = 100;
 
-/** "word 3", "words 2, 5", or the words by the names that the query gives them: "V 3, O 5". */
+/** "word 3", "words 2, 5", or the words with their names in the query: "V 3, O 5". */
 function wordsOf(rows) {
   if (rows.some(([name]) => !/^\d+$/u.test(name))) return rows.map(([name, row]) => `${name} ${row}`).join(", ");
   return rows.length ? `${rows.length === 1 ? "word" : "words"} ${rows.map(([, row]) => row).join(", ")}` : "";
@@ -65,7 +65,7 @@ export class Search {
     let translated = "";
     try {
       const answer = await this.state.api.post("search", { query: this.query.value, from, count: PAGE, ...cluster });
-      if (answer.translation) { // a Grew request: its translation takes its place
+      if (answer.translation) { // a Grew request: replace it by its translation
         this.query.value = answer.translation;
         translated = "translated from Grew";
       }
@@ -150,7 +150,7 @@ export class Search {
     }
   }
 
-  /** The checkbox of a hit: cleared, the hit stays as it is. */
+  /** The checkbox of a hit; clearing it leaves the hit unchanged. */
   #choice(change, words) {
     const key = `${change.sentence} ${JSON.stringify(words)}`, ids = Object.values(words).join(" ");
     const box = el("input", {

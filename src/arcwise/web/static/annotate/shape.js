@@ -10,7 +10,7 @@ export class Shape {
     this.editor = editor;
   }
 
-  /** Split the selected word where a space is typed. Parts that do not spell the word make a multiword token: the text stays as it is. */
+  /** Split the selected word where a space is typed. Parts that do not spell the word become a multiword token, so that the text is unchanged. */
   splitWord() {
     const row = this.state.row();
     if (row?.kind !== "word") return;
@@ -55,7 +55,7 @@ export class Shape {
     }) ?? null;
   }
 
-  /** The text of some words, as it stands in the sentence. */
+  /** The text of some words, as written in the sentence. */
   #textOf(rows) {
     const glued = (row) => row.misc.split("|").includes("SpaceAfter=No");
     return rows.map((row, k) => (k + 1 < rows.length && !glued(row) ? `${row.form} ` : row.form)).join("");
@@ -78,7 +78,7 @@ export class Shape {
     });
   }
 
-  /** Make a multiword token of the selected words; or rename or remove the one that contains the word. */
+  /** Make the selected words a multiword token, or rename or remove the token that contains the word. */
   multiword() {
     const { state, editor } = this, token = this.#tokenOf(state.selected);
     if (token) {
@@ -142,7 +142,7 @@ export class Shape {
     }
   }
 
-  /** Tokenize the sentence again with the tokenizer of the model; shows first what would change. */
+  /** Tokenize the sentence again with the model's tokenizer, after a preview of the changes. */
   async retokenize() {
     const { state } = this;
     try {
@@ -193,5 +193,5 @@ export class Shape {
 
 const wordsOf = (text) => text.split(/\s+/u).filter(Boolean);
 
-/** A hint that a form differs from what the text has; else `otherwise`. */
+/** A hint that a form differs from the text; else `otherwise`. */
 const changesText = (before, form, otherwise = "") => (form.trim() && form.trim() !== before ? `Changes the text of the sentence, too: ${before} → ${form.trim()}` : otherwise);

@@ -1,5 +1,5 @@
 // The state of the page: the document, the current sentence, the selection, and changes on their way to the server.
-// A change is drawn at once: the page shows the server's last answer with the pending changes applied on top.
+// Changes are drawn immediately: the page shows the server's last response with the pending changes applied on top.
 
 import { LabelGuesses } from "./completion.js";
 import { clashesOf, edited, isDone, reasons, rowsDiffer } from "./edits.js";
@@ -29,7 +29,7 @@ export class State extends EventTarget {
     this.sentences = new Map(); // number → the server's last answer
     this.reconsidered = new Map(); // number/version/word → the suggestion if the word were unannotated
     this.guesses = new LabelGuesses(); // used where there is no parser
-    this.waiting = []; // changes that the server has not answered yet, oldest first
+    this.waiting = []; // changes without a response from the server yet, oldest first
     this.ahead = new Lookahead(this);
     this.generated = new GeneratedDeps(this);
     this.busy = false;
@@ -48,7 +48,7 @@ export class State extends EventTarget {
     try {
       Object.assign(this.view, JSON.parse(localStorage.getItem("arcwise-view") ?? "{}"));
     } catch {
-      // View settings are a convenience only.
+      // View settings are optional.
     }
   }
 
@@ -64,7 +64,7 @@ export class State extends EventTarget {
     this.emit("view", changes);
   }
 
-  /** The sentence as shown: the server's answer with pending edits. */
+  /** The sentence as shown: the server's response with pending edits. */
   get sentence() {
     const base = this.sentences.get(this.number);
     if (!base) return null;
@@ -141,7 +141,7 @@ export class State extends EventTarget {
     this.emit("sentence");
   }
 
-  /** Whether the next answer shows another sentence or other words; keys wait until then. */
+  /** Whether the next response shows another sentence or other words; keys are queued until then. */
   get moving() {
     return this.#moves > 0 || this.waiting.some((step) => step.renumbers || step.drawn.some((edit) => !edit.kind.startsWith("set-")));
   }
@@ -235,7 +235,7 @@ export class State extends EventTarget {
     return next >= 0 && next < this.document.sentences ? next : null;
   }
 
-  /** Edit the current sentence; `told` describes the edit; `again(message)` asks for what was typed once more if it is rejected. */
+  /** Edit the current sentence; `told` describes the edit; `again(message)` prompts again if the input is rejected. */
   edit(edits, told, { again = null } = {}) {
     if (!edits.length) return;
     const known = this.waiting.length ? null : this.ahead.after(this.number, this.sentence, edits);
@@ -243,7 +243,7 @@ export class State extends EventTarget {
     this.#push({ path: "edits", body: { edits }, drawn: edits, told, again, known: known && complete(known) });
   }
 
-  /** Whether the annotator wants to be named in the sentence and is not. */
+  /** Whether the annotator's name is to be added to the sentence and is missing. */
   get #unsigned() {
     return this.view.sign && this.api.annotator && !this.sentence.comments.includes(`annotator = ${this.api.annotator}`);
   }
@@ -304,7 +304,7 @@ export class State extends EventTarget {
 
   /** Handle a failed request; true: continue with the pending changes. */
   async #refused(step, refusal) {
-    if (refusal.status === 0 || refusal.status === 403) { // no server, or one that was restarted with another token
+    if (refusal.status === 0 || refusal.status === 403) { // no server, or restarted with another token
       this.connection(false);
       await wait(1000);
       return true;
@@ -314,7 +314,7 @@ export class State extends EventTarget {
       const clashes = clashesOf(step, present), moved = rowsDiffer(step.before, present);
       this.keep(present);
       this.emit("sentence");
-      if (moved) { // split or joined elsewhere, or this very edit was made and its answer lost: its row may be another word now
+      if (moved) { // split or joined elsewhere, or this edit succeeded and its response was lost: its row may be another word now
         this.waiting.shift();
         this.emit("refused", { step, refusal: { message: "the words of the sentence have changed; check whether the edit is still needed" } });
         return true;
@@ -369,7 +369,7 @@ export class State extends EventTarget {
     await this.open(answer.number, keep);
     this.emit("changed", { number: answer.number, told: answer.told });
     await this.load();
-    this.emit("counts"); // a mass edit that was undone has other sentences, too
+    this.emit("counts"); // undoing a mass edit changes other sentences too
     return answer;
   }
 
@@ -378,7 +378,7 @@ export class State extends EventTarget {
     this.ahead.forget();
     for (const number of numbers ?? [...this.sentences.keys()]) if (number !== this.number) this.sentences.delete(number);
     if (numbers !== null && !numbers.includes(this.number)) return;
-    if (this.waiting.some((step) => step.number === this.number)) return; // the answer to the pending change has the new state
+    if (this.waiting.some((step) => step.number === this.number)) return; // the response to the pending change will have the new state
     const at = this.number, before = this.sentences.get(at)?.version;
     const number = Math.min(at, this.document.sentences - 1);
     const now = await this.api.sentence(number);

@@ -6,7 +6,7 @@ import { latinKey, readByPosition } from "./positions.js";
 import { ROWS, suggestedTag } from "./rows.js";
 
 const COLUMNS = ["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"];
-const LATIN = ["upos", "feats", "head", "deprel"]; // columns that are written in Latin letters and digits in every language
+const LATIN = ["upos", "feats", "head", "deprel"]; // columns with Latin letters and digits in every language
 
 export class Table {
   constructor(box, state, editor, acceptance) {
@@ -30,7 +30,7 @@ export class Table {
     if (!box.querySelector("[tabindex='0']")) box.querySelector("td")?.setAttribute("tabindex", "0");
   }
 
-  /** A cell; a suggestion is shown as one, with its probability. */
+  /** A cell; marks a suggestion and shows its probability. */
   #field(row, name) {
     const suggestion = suggestedTag(row, this.state.thought(row.id), name), value = suggestion?.value ?? row[name];
     return el(name === "id" ? "th" : "td", {
@@ -78,7 +78,7 @@ export class Table {
   }
 
   #key(event) {
-    if (this.editing || !this.at || event.target.closest("button")) return; // a button in the head of the table has its own keys
+    if (this.editing || !this.at || event.target.closest("button")) return; // a button in the table header handles its own keys
     const rows = this.state.sentence.rows, y = rows.findIndex((row) => row.id === this.at.row), x = COLUMNS.indexOf(this.at.column);
     const clamp = (value, size) => Math.max(0, Math.min(size - 1, value));
     const to = (dy, dx) => this.#go({ row: rows[clamp(y + dy, rows.length)].id, column: COLUMNS[clamp(x + dx, COLUMNS.length)] });
@@ -111,7 +111,7 @@ export class Table {
       const value = input.value.trim() || "_";
       cell.textContent = before;
       cell.focus();
-      if (keep === "blur" ? value !== before && value !== suggested : keep && (value !== before || value === suggested)) this.#enter(value); // leaving the cell accepts no suggestion
+      if (keep === "blur" ? value !== before && value !== suggested : keep && (value !== before || value === suggested)) this.#enter(value); // leaving the cell does not accept a suggestion
       else this.draw();
     };
     input.addEventListener("keydown", (event) => {
@@ -132,7 +132,7 @@ export class Table {
     this.editor.field(at.row, at.column, value, (message) => {
       tell(`${at.column.toUpperCase()} of ${at.row}: ${message}`, "bad");
       this.#go(at);
-      this.edit(value); // what was typed, to be corrected
+      this.edit(value); // the rejected value, to be corrected
     });
   }
 }

@@ -89,7 +89,7 @@ export class Training {
   }
 }
 
-/** Lines over the number of annotated words; each has its own marker, so that colour is not needed to tell them apart. */
+/** Lines over the number of annotated words; each has its own marker, so that they are distinguishable without colour. */
 function plot(history) {
   const most = Math.max(...history.map((entry) => entry.words), 1);
   const x = (words) => LEFT + ((WIDTH - LEFT - RIGHT) * words) / most, y = (share) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - share);

@@ -1,14 +1,13 @@
 // Draws a picture (picture.js) as SVG in the style of `arcwise show --html`: words in a line, arcs above, tags below.
-// In the vertical layout each word has a line of its own, with its tags to the right of it and arcs to the right of these.
+// In the vertical layout each word has its own line, with its tags to the right and the arcs to the right of those.
 
 import { svg, percent } from "./dom.js";
-import { ACROSS, CORNER, DOWN, LEVEL, MARGIN, NARROW, SMALL_SIZE, WORD_SIZE, layout, textWidth } from "./layout.js";
+import { ACROSS, CORNER, DOWN, LEVEL, MARGIN, NARROWER, SMALL_SIZE, WORD_SIZE, labelPlaces, layout, textWidth } from "./layout.js";
 
 const ROW = SMALL_SIZE + 5;
 const LINE = 22; // height of a word in the vertical layout
-const BETWEEN = 14; // between the columns of the vertical layout
 
-/** The probability shown beside a label, if it is below 95 %. */
+/** The probability shown next to a label, if it is below 95 %. */
 function probabilityText(arc) {
   const p = arc.labelProbability ?? arc.probability;
   return p === null || p === undefined || p >= 0.95 ? "" : percent(p).replace(" %", "%").replace("< ", "<");
@@ -69,7 +68,7 @@ function tipPath(paper, along, up, side = 1) {
 /** Opacity and line width of a suggestion by its probability; null: as in the style sheet. */
 function paleness(arc) {
   if (arc.state !== "proposed") return [null, null];
-  const p = Math.round(50 * (arc.probability ?? 1)) / 50; // steps too small to see, so that fewer arcs are redrawn
+  const p = Math.round(50 * (arc.probability ?? 1)) / 50; // invisibly small steps, so that fewer arcs are redrawn
   return [(0.4 + 0.6 * p).toFixed(2), (0.9 + 1.2 * p).toFixed(2)];
 }
 
@@ -94,16 +93,16 @@ function arcGroup(paper, arc, path, tip, labelAt, onPaper) {
   return group;
 }
 
-/** Where the rows below the words stand: {lines: of each row, total, and for the vertical layout the middle of each column}. */
-function tableOf(items, vertical) {
+/** The positions of the rows below the words: {lines: of each row, total, and for the vertical layout the middle of each column}. */
+function tableOf(items, vertical, between) {
   const count = items[0]?.cells.length ?? 0, indices = Array.from({ length: count }, (_, k) => k);
   const lines = indices.map((k) => (vertical ? 1 : Math.max(1, ...items.map((item) => item.cells[k].lines.length))));
   const widest = (widths) => Math.max(0, ...widths);
   const columns = [widest(items.map(numberWidth)), widest(items.map((item) => textWidth(item.form, WORD_SIZE, 500))),
     ...indices.map((k) => widest(items.map((item) => cellWidth(item.cells[k], true))))];
   const ends = [];
-  for (const width of columns) ends.push((ends.at(-1) ?? MARGIN / 2 - BETWEEN) + (width || -BETWEEN) + BETWEEN);
-  return { lines, total: lines.reduce((sum, height) => sum + height, 0), middles: ends.map((end, k) => end - columns[k] / 2), length: ends.at(-1) + BETWEEN };
+  for (const width of columns) ends.push((ends.at(-1) ?? MARGIN / 2 - between) + (width || -between) + between);
+  return { lines, total: lines.reduce((sum, height) => sum + height, 0), middles: ends.map((end, k) => end - columns[k] / 2), length: ends.at(-1) + between };
 }
 
 const numberWidth = (item) => textWidth(item.id, SMALL_SIZE) + 12 * item.marks.length;
@@ -194,7 +193,7 @@ function depthOf(graph, place, step) {
 }
 
 /**
- * The parts to draw: {key, layer, sign, make}. A part whose sign is unchanged is not drawn again. `vertical`: words run downwards;
+ * The parts to draw: {key, layer, sign, make}. A part whose `sign` is unchanged is not redrawn. `vertical`: words run downwards;
  * `before`: the previous layout of the same words; `distances`: between words and arcs; `room`: the width of the window. Also returns the positions of the words.
  */
 function plan(picture, vertical, before, distances, room) {
@@ -202,7 +201,7 @@ function plan(picture, vertical, before, distances, room) {
   const between = picture.arcs.filter((arc) => arc.head !== null && arc.head !== "0");
   const above = picture.arcs.filter((arc) => arc.head === null || arc.head === "0");
   const stems = new Map(above.map((arc) => [arc.row, arc]));
-  const table = tableOf(items, vertical);
+  const table = tableOf(items, vertical, distances.between);
   const places = layout(
     items.map((item) => ({
       width: vertical ? LINE : Math.max(textWidth(item.form, WORD_SIZE, 500), numberWidth(item), ...item.cells.map((cell) => cellWidth(cell, false))),
@@ -213,15 +212,16 @@ function plan(picture, vertical, before, distances, room) {
     before,
     distances,
   );
-  const widest = Math.max(0, ...picture.arcs.map(labelWidth)), beside = vertical ? room - table.length - widest - 2 * MARGIN : 0;
-  const level = vertical ? Math.max(46, Math.min(widest + 8, beside / (places.levels + 1), 800 / Math.max(1, places.levels))) : Math.max(16, Math.min(LEVEL, 330 / Math.max(1, places.levels)));
-  const top = level * (places.levels + 1) + 4;
   const step = vertical ? Math.max(18, ...picture.enhanced.map((arc) => textWidth(arc.label, SMALL_SIZE) + 6)) : 18;
   const tokenDepth = vertical ? table.length + 6 : 14 + (table.total + 1) * ROW + 12;
   const tokenRoom = vertical ? 20 + Math.max(0, ...picture.tokens.map((token) => textWidth(token.form, SMALL_SIZE))) : 28;
   const depsDepth = tokenDepth + (picture.tokens.length ? tokenRoom : 4);
   const below = depsDepth + depthOf(picture.enhanced, place, step) + MARGIN / 2;
-  const paper = new Paper(places, top + MARGIN + (vertical ? widest : 0), below, vertical, distances.gap);
+  const widths = between.map(labelWidth), widest = Math.max(0, ...widths);
+  const margin = vertical ? MARGIN + Math.max(widest / 2, ...above.map(labelWidth)) : MARGIN, beside = room - below - margin - 4;
+  const level = vertical ? Math.max(distances.level, Math.min(widest + 8, beside / (places.levels + 1), 800 / Math.max(1, places.levels))) : Math.max(16, Math.min(LEVEL, 330 / Math.max(1, places.levels)));
+  const top = level * (places.levels + 1) + 4;
+  const paper = new Paper(places, top + margin, below, vertical, distances.gap);
   const parts = [], long = [];
   const part = (layer, key, sign, make) => parts.push({ layer, key: `${layer} ${key}`, sign: JSON.stringify(sign), make });
   items.forEach((item, k) => part("words", item.id, [item, places.words[k], paper.floor, paper.below, vertical ? table : table.lines], () => wordGroup(paper, item, places.words[k], table)));
@@ -232,11 +232,12 @@ function plan(picture, vertical, before, distances, room) {
     drawArc(arc, `M${paper.point(word.stem, top - 9)}L${paper.point(word.stem, 5)}`, tipPath(paper, word.stem, 0), [word.stem, vertical ? top - 5 + labelWidth(arc) / 2 : top], false);
   }
   const order = between.map((_, k) => k).sort((a, b) => places.arcs[b].level - places.arcs[a].level);
+  const lines = places.arcs.map((at, k) => ({ ends: [at.head, at.modifier].sort((a, b) => a - b), up: level * at.level, width: widths[k] + 6 }));
+  const labels = vertical ? labelPlaces(lines, SMALL_SIZE + 4) : lines.map(({ ends }) => (ends[0] + ends[1]) / 2);
   for (const k of order) {
-    const at = places.arcs[k], up = level * at.level;
-    drawArc(between[k], linePath(paper, at.head, at.modifier, up, { from: 0, to: 5 }), tipPath(paper, at.modifier, 0), [(at.head + at.modifier) / 2, up], true);
-    const ends = [at.head, at.modifier].sort((a, b) => a - b);
-    if (ends[1] - ends[0] > 250) long.push({ key: `arcs ${between[k].row}`, ends, half: labelWidth(between[k]) / 2 + CORNER + 4 });
+    const at = places.arcs[k], { ends, up } = lines[k];
+    drawArc(between[k], linePath(paper, at.head, at.modifier, up, { from: 0, to: 5 }), tipPath(paper, at.modifier, 0), [labels[k], up], true);
+    if (ends[1] - ends[0] > 250) long.push({ key: `arcs ${between[k].row}`, ends, middle: labels[k], half: widths[k] / 2 + CORNER + 4 });
   }
   for (const token of picture.tokens) {
     const ends = [token.first, token.last].map((id) => places.words[place.get(id)]);
@@ -253,7 +254,7 @@ const LAYERS = {
   words: { role: "listbox", "aria-label": "Words" }, arcs: { role: "group", "aria-label": "Arcs" }, tokens: { role: "group", "aria-label": "Multiword tokens" }, deps: { role: "group", "aria-label": "Enhanced graph" },
 };
 
-/** Make these the children of an element, in this order, without touching those already in place. */
+/** Make these the children of an element, in this order, leaving those already in place untouched. */
 function arrange(parent, children) {
   const stay = new Set(children);
   for (const child of [...parent.children]) if (!stay.has(child)) child.remove();
@@ -264,7 +265,7 @@ function arrange(parent, children) {
   }
 }
 
-/** A drawn tree. `draw` replaces only the parts that changed, so that keys stay fast in long sentences. */
+/** A drawn tree. `draw` replaces only the changed parts, so that the editor stays responsive in long sentences. */
 export class Drawing {
   constructor() {
     this.root = svg("svg", { role: "group", "aria-label": "Tree" });
@@ -280,8 +281,8 @@ export class Drawing {
     const words = JSON.stringify([vertical, room, picture.rtl, picture.items.map((item) => [item.id, item.form, item.cells.map((cell) => cell.name)])]);
     const before = this.stood.words === words ? this.stood : null;
     let distances = before?.distances ?? (vertical ? DOWN : ACROSS), planned = plan(picture, vertical, before?.places ?? null, distances, room);
-    if (distances === ACROSS && planned.width > room) { // gaps shrink before the tree scrolls sideways
-      distances = NARROW;
+    if (NARROWER.has(distances) && planned.width > room) { // gaps shrink before the tree scrolls sideways
+      distances = NARROWER.get(distances);
       planned = plan(picture, vertical, null, distances, room);
     }
     const { parts, places, ...drawn } = planned;
@@ -326,9 +327,9 @@ export class Drawing {
 
   /** Shift the labels of long arcs into the visible part of the tree, from `left` to `right` along the words. */
   follow(left, right, vertical) {
-    for (const { key, ends, half } of this.long) {
+    for (const { key, ends, middle, half } of this.long) {
       const name = this.drawn.get(key).element.querySelector(".name");
-      const middle = (ends[0] + ends[1]) / 2, [low, high] = [Math.max(ends[0], left) + half, Math.min(ends[1], right) - half];
+      const [low, high] = [Math.max(ends[0], left) + half, Math.min(ends[1], right) - half];
       const shift = low > high || (low <= middle && middle <= high) ? 0 : Math.min(Math.max(middle, low), high) - middle;
       if (shift) name?.setAttribute("transform", vertical ? `translate(0 ${shift.toFixed(1)})` : `translate(${shift.toFixed(1)} 0)`);
       else name?.removeAttribute("transform");

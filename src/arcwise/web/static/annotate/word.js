@@ -9,7 +9,7 @@ import { ROWS, TAG_COLUMNS } from "./rows.js";
 
 const MOST = 3; // findings shown at once
 const RARE = 0.01; // alternatives below this are folded
-const SOON = 60; // milliseconds to wait for an answer before drawing without it
+const SOON = 60; // milliseconds to wait for a response before drawing without it
 const FIELDS = ["upos", "xpos", "feats", "lemma", "misc"];
 
 export class WordPanel {
@@ -19,7 +19,7 @@ export class WordPanel {
     box.addEventListener("click", (event) => event.target.closest("button") && focusTree()); // the button is about to be redrawn
   }
 
-  /** Draw with the answer to a pending change, which has new alternatives; without one, with the tree. */
+  /** Draw after the response to a pending change, which has new alternatives; otherwise with the tree. */
   #later() {
     if (this.state.waiting.some((step) => !step.known)) this.soon ??= setTimeout(() => this.#plan(), SOON);
     else this.#plan();
@@ -87,7 +87,7 @@ export class WordPanel {
     return el("span", {}, " · suggested, not shown: ", counts.map(([column, count], k) => [k ? ", " : "", button(`${count} ${ROWS[column]}`, () => state.look({ rows: Object.keys(ROWS).filter((row) => row === column || state.view.rows.includes(row)) }), { class: "link", title: `Show ${ROWS[column]} below the words` })]));
   }
 
-  /** What a word still lacks; "annotated" only if it lacks nothing. */
+  /** The missing annotations of a word, or "annotated". */
   #state(row) {
     if (row.kind === "empty") return el("span", { class: "state" }, "empty node");
     const [state, name] = row.state !== "decided" ? [row.state, STATE_NAMES[row.state]]
@@ -130,7 +130,7 @@ export class WordPanel {
         also.slice(0, 12).map((id) => button(editor.name(id), () => editor.select(id), { class: "link", title: state.because.changed.get(id) }))) : null);
   }
 
-  /** Links to the guidelines for the label and the tag that are shown. */
+  /** Links to the guidelines for the shown label and tag. */
   #guidelines(row, arc) {
     const upos = this.page.acceptance.tags(["upos"], [row])[0]?.value ?? row.upos;
     const links = [["dep", arc.label], ["pos", upos]].flatMap(([kind, name]) => {
@@ -163,7 +163,7 @@ export class WordPanel {
     return el("ul", { class: "lines" }, lines, suspicious, notes, differences, more);
   }
 
-  /** Take the proposal, which also answers that the annotation was wrong. */
+  /** Accept the proposal, which also records that the annotation was wrong. */
   async #take(entry) {
     await this.page.judge(entry.row, "error");
     this.editor.takeAlternative(entry.row, entry.instead.head, entry.instead.label);

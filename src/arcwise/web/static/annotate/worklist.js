@@ -1,4 +1,4 @@
-// The Worklist panel: sentences in file order, or ranked by how much their annotation is worth.
+// The Worklist panel: sentences in file order, or ranked by the value of annotating them.
 
 import { button, el, percent, show } from "./dom.js";
 
@@ -39,7 +39,7 @@ export class Worklist {
     if (!this.box.hidden) this.refresh();
   }
 
-  /** The order that was chosen last; without a choice, by expected gain as soon as there is a model with probabilities. */
+  /** The last chosen order; by default expected gain, as soon as there is a model with probabilities. */
   #useDefault() {
     const { model } = this.state.document, wanted = this.state.view.worklist ?? (model?.probabilities ? "gain" : "");
     if (this.by === (model ? wanted : "")) return;
@@ -142,7 +142,7 @@ export class Worklist {
     if (value) value.textContent = this.#value(item);
   }
 
-  /** Fetch the counts again: several sentences may have changed, or what counts as annotated. The order stays. */
+  /** Fetch the counts again: several sentences, or the definition of annotated, may have changed. Keeps the order. */
   async #recount() {
     if (this.by || !this.items.length || this.box.hidden) return void (this.by || (this.items = []));
     try {

@@ -14,7 +14,7 @@ function element(name, text = "", classes = "") {
 
 const percent = (p) => (p === undefined ? "" : p >= 0.9995 ? "100%" : p < 0.01 ? "<1%" : `${Math.round(100 * p)}%`);
 
-let served = { options: {} }; // the answer of /models
+let served = { options: {} }; // the response of /models
 
 function can(model, option) {
   return (served.options[model || served.default_model] ?? []).includes(option);
@@ -45,7 +45,7 @@ class SentenceView {
     this.figure = byId("tree").content.cloneNode(true).firstElementChild;
     this.part = (selector) => this.figure.querySelector(selector);
     this.number = number;
-    this.model = model; // the one that parsed the sentence; the form may show another by now
+    this.model = model; // the model that parsed the sentence; the form may show another by now
     this.fixed = new Map(); // word → {head, label}
     this.chosen = 0;
     this.show(sentence);
