@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 NATIVE := $(shell find native -name '*.[ch]pp' -o -name '*.c' -o -name '*.cu' -o -name '*.cuh' 2>/dev/null)
 PYTEST_WORKERS ?= 2
 JOBS ?= 2
+ZIG := ziglang==0.17.0
 .DEFAULT_GOAL := help
-.PHONY: help setup try test test-rest test-all test-long test-torch test-exchange test-ray test-browser test-native test-portability wheels test-wheel test-wheels lint format bench models experiments docs site clean FORCE
+.PHONY: help setup try test test-rest test-all test-long test-torch test-exchange test-ray test-browser test-native test-portability wheels test-wheel test-wheels lint format bench models experiments docs site web-module clean FORCE
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -60,7 +61,7 @@ test-exchange: $(VENV)/.installed-test $(VENV)/.installed-test-exchange ## insta
 test-ray: $(VENV)/.installed-test $(VENV)/.installed-test-ray ## install Ray too, and run the tests on a cluster of two nodes
 	$(BIN)/pytest -q tests/distributed/test_parser.py tests/engine/test_ray.py tests/engine/test_ray_training.py tests/distributed/test_ray_corpus.py tests/distributed/test_ray_data.py tests/induction/test_ray_search.py
 
-test-browser: $(VENV)/.installed-test $(VENV)/.installed-test-browser ## the tests of the pages in a real browser (Chromium, or ARCWISE_CHROMIUM)
+test-browser: $(VENV)/.installed-test $(VENV)/.installed-test-browser web-module ## the tests of the pages in a real browser (Chromium, or ARCWISE_CHROMIUM)
 	$(BIN)/pytest -n $(PYTEST_WORKERS) -q tests/web/browser
 
 test-native: $(VENV)/.tools ## the C++ tests, under the address and undefined-behaviour sanitizers
@@ -108,6 +109,10 @@ docs: site $(VENV)/.installed-test ## build the documentation site, run every ex
 site: $(VENV)/.installed-test $(VENV)/.installed-docs ## build the documentation site (build/site/html) and check it
 	$(BIN)/python docs/site/build.py
 	ARCWISE_SITE=build/site/html $(BIN)/pytest -q tests/docs/test_site.py
+
+web-module: setup ## build the WebAssembly module and its model for web pages (build/web); skipped where its compiler cannot be installed
+	$(BIN)/python -c "import ziglang" 2>/dev/null || $(BIN)/pip install -q --disable-pip-version-check $(ZIG) || true
+	$(BIN)/python native/web/build.py
 
 clean: ## remove .venv and build/
 	rm -rf $(VENV) build

@@ -6,14 +6,14 @@ Each pair is two releases of the same sentences. A word counts as an error if th
 head or universal label (punctuation excluded); *scattered* errors are of a kind of change seen fewer than 20
 times, hence no application of a new guideline. What was not revised need not be right: precision is a lower
 bound. The combiner of each row was trained on the histories of the other pairs. ``--evidence FOLDER`` holds
-the cross-fitted evidence, which ``benchmarks.mining_evidence`` can compute elsewhere. ``--signals`` adds a
-row per signal and tests each against the combiner (paired bootstrap over sentences), ``--planted PAIR``
-plants errors in the later releases of these pairs, and ``--write`` writes the tables to RESULTS.md.
+the cross-fitted evidence, which ``benchmarks.mining_evidence`` can compute elsewhere. ``--rankings`` measures
+the rankings of the combiner, ``--signals`` also those of each signal, and tests these against the combiner
+(paired bootstrap over sentences), ``--planted PAIR`` plants errors in the later releases of these pairs, and
+``--write`` writes the tables to RESULTS.md, each kind of them to a section of its own.
 
-Instead of the table of rankings, ``--answers N`` simulates a review whose answers the later release gives,
-``--own-history`` compares with a combiner that knows other documents of the same treebank, ``--timing``
-measures ``arcwise mine`` on the whole treebank, and ``--ship FILE`` trains the combiner that comes with
-arcwise on the freely licensed histories.
+``--answers N`` simulates a review whose answers the later release gives, ``--own-history`` compares with a
+combiner that knows other documents of the same treebank, ``--timing`` measures ``arcwise mine`` on the whole
+treebank, and ``--ship FILE`` trains the combiner that comes with arcwise on the freely licensed histories.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -294,6 +294,7 @@ class MinedPairs:
         self._history_time: str | None = arguments.history_time
         self._folders = folders
         self._mined: dict[tuple[str, str], MinedPair] = {}
+        self._combiners: dict[tuple[str, str], Combiner] = {}
 
     def mined(self, name: str, time: str) -> MinedPair:
         """A pair, mined with one effort."""
@@ -314,7 +315,10 @@ class MinedPairs:
 
     def combiner(self, name: str, time: str) -> Combiner:
         """The combiner trained on the other pairs."""
-        return Combiner.train(self.others(name, time), planted=self.planted_in_others(name, time))
+        if (name, time) not in self._combiners:
+            others, planted = self.others(name, time), self.planted_in_others(name, time)
+            self._combiners[name, time] = Combiner.train(others, planted=planted)
+        return self._combiners[name, time]
 
 
 def report(arguments: argparse.Namespace, pairs: MinedPairs) -> list[str]:
@@ -425,21 +429,25 @@ def main() -> None:
     pairs = MinedPairs(arguments, folders)
     if arguments.ship:
         ship(arguments, pairs)
-        return
+    for name, subtitle, parts in _sections(arguments, folders, pairs):
+        body = "\n\n".join(parts)
+        print(body, flush=True)
+        if arguments.write:
+            write_section(name, f"Annotation errors{subtitle}", body, module="mining")
+
+
+def _sections(
+    arguments: argparse.Namespace, folders: Folders, pairs: MinedPairs
+) -> Iterator[tuple[str, str, list[str]]]:
+    """The name and subtitle of each section of RESULTS.md, and its tables."""
+    if arguments.rankings or arguments.signals:
+        yield "mining", "", report(arguments, pairs)
+    if arguments.own_history:
+        yield "mining-own-history", ": own history", own_history_report(arguments, pairs)
     if arguments.answers:
-        section, parts = ("mining-review", "a simulated review"), review_report(arguments, pairs)
-    elif arguments.own_history:
-        section, parts = ("mining-own-history", "own history"), own_history_report(arguments, pairs)
-    elif arguments.timing:
-        section, parts = ("mining-time", "time"), timing_report(arguments, folders)
-    else:
-        section, parts = ("mining", ""), report(arguments, pairs)
-    body = "\n\n".join(parts)
-    print(body)
-    if arguments.write:
-        name, subtitle = section
-        title = f"Annotation errors: {subtitle}" if subtitle else "Annotation errors"
-        write_section(name, title, body, module="mining")
+        yield "mining-review", ": a simulated review", review_report(arguments, pairs)
+    if arguments.timing:
+        yield "mining-time", ": time", timing_report(arguments, folders)
 
 
 def _arguments() -> argparse.Namespace:
@@ -451,7 +459,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--time", nargs="+", choices=list(EFFORTS), default=["fast"])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--evidence", type=Path, required=True, help="folder of cross-fitted evidence")
-    parser.add_argument("--signals", action="store_true")
+    parser.add_argument("--rankings", action="store_true", help="measure the rankings of the combiner")
+    parser.add_argument("--signals", action="store_true", help="measure those of each signal as well")
     parser.add_argument("--history-time", choices=list(EFFORTS), help="effort for the other pairs")
     parser.add_argument("--own-history", action="store_true", help="compare with half of its own history")
     parser.add_argument("--timing", action="store_true", help="measure arcwise mine in two processes")

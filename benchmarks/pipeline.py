@@ -55,18 +55,15 @@ Parse = Callable[[str], bytes]
 
 
 def own_models(folder: Path, name: str) -> dict[str, Path]:
-    """Return arcwise's models for the treebank: the shipped ones, or one trained with the ``make models``
-    recipe.
+    """Return arcwise's models for the treebank: the shipped ones, or one trained with
+    recipes/default.toml.
     """
     if name in SHIPPED:
         return {f"arcwise, `{model}`": model_path(model) for model in SHIPPED[name]}
     path = CACHE / "pipelines" / f"{name}-{VERSION}.arcwise"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        recipe = RECIPES / f"{name}.toml"
-        config, parser = read_config(
-            recipe if recipe.exists() else RECIPES / "default.toml", kind="graph", jackknife=None, seed=None
-        )
+        config, parser = read_config(RECIPES / "default.toml", kind="graph", jackknife=None, seed=None)
         train, dev = (Treebank.read(folder / name / f"{part}.conllu.xz") for part in ("train", "dev"))
         with Progress() as progress:
             train_pipeline(train, dev, config=config, parser=parser, progress=progress).save(path)

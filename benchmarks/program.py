@@ -1,11 +1,12 @@
 """arcwise inside a program and as a co-process: many short texts, hard input, and latency.
 
-    python -m benchmarks.program
+    python -m benchmarks.program [--memory]
 
 Short texts are paragraphs of the development data of English-EWT (ARCWISE_TREEBANKS), cut into pieces of one
 or two sentences. They are parsed one by one (``nlp(text)``), with ``nlp.pipe``, and as one text;
 one thread, taking turns. Hard input goes to the standard input of ``arcwise parse`` in a
-separate process, start-up included.
+separate process, start-up included. ``--memory`` measures only the peak memory of ``arcwise parse`` on long
+raw text, which is the same development data repeated.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -89,6 +91,24 @@ def rows_of_hard(folder: Path) -> list[list[object]]:
     return rows
 
 
+def rows_of_memory(folder: Path) -> list[list[object]]:
+    """Peak memory of ``arcwise parse`` on raw texts of which the second is four times as long."""
+    text = "\n".join(sentence.text for sentence in Treebank.read(folder / "English-EWT" / "dev.conllu.xz"))
+    rows: list[list[object]] = []
+    for model in MODELS:
+        for size in (1_600_000, 6_400_000):
+            data = (f"{text}\n" * (size // len(text) + 1)).encode()[:size]
+            command = [sys.executable, "-c", _CHILD, "parse", "--model", model, "--errors", "replace"]
+            with tempfile.TemporaryFile() as source:
+                source.write(data)
+                source.seek(0)
+                done = subprocess.run(
+                    command, stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True
+                )
+            rows.append([model, f"{size / 1e6:.1f}", f"{float(done.stderr.split()[-1]):.0f}"])
+    return rows
+
+
 def rows_of_answers(texts: list[str], asked: int) -> list[list[object]]:
     rows: list[list[object]] = []
     for model in MODELS:
@@ -123,10 +143,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--answers", type=int, default=50)
+    parser.add_argument("--memory", action="store_true", help="measure only the memory for long texts")
     options = parser.parse_args()
     if "ARCWISE_TREEBANKS" not in os.environ:
         sys.exit("ARCWISE_TREEBANKS: set it to a folder that contains English-EWT/dev.conllu.xz")
     folder = Path(os.environ["ARCWISE_TREEBANKS"])
+    if options.memory:
+        put(
+            "program-memory",
+            "Memory for long texts",
+            "Peak memory of `arcwise parse` on raw text from a file (English-EWT dev, repeated), "
+            "one thread.\n\n" + table(["model", "text, MB", "peak memory, MB"], rows_of_memory(folder)),
+        )
+        return
     texts = short_texts(folder)
     words = sum(len(text.split()) for text in texts) / len(texts)
     rows = [row for model in MODELS for row in rows_of_texts(texts, model, options.repeat)]

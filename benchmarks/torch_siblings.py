@@ -2,11 +2,11 @@
 
     python -m benchmarks.torch_siblings [--quick] [--device cpu]
 
-Writes a section of RESULTS.md; ``--quick`` measures one size only and prints; ``--device cpu`` measures smaller batches. Times as in
-``benchmarks.torch``: CUDA events around the calls, Python included; every library gets the batch in its
-preferred format, prepared beforehand; float32, one root. SuPar computes the marginals of arcs
-(``marginals``); its time for those of siblings too, by autograd, stands beside it. The script ends with an
-error if the results differ.
+Writes a section of RESULTS.md; ``--quick`` measures one size only and prints; ``--device cpu`` measures
+smaller batches. Times as in ``benchmarks.torch``: CUDA events around the calls, Python included; every
+library gets the batch in its preferred format, prepared beforehand; float32, one root. SuPar computes the
+marginals of arcs (``marginals``); its time for those of siblings too, by autograd, stands beside it. The
+script ends with an error if the results differ.
 """
 
 from __future__ import annotations

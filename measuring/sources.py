@@ -82,7 +82,12 @@ _TRAININGS = tuple(
 KINDS: dict[str, Sources] = {
     "graph": Sources((*_COMMON, "graph"), (*_COMMON_KERNELS, "graph"), _TRAININGS),
     "transition": Sources((*_COMMON, "transition"), (*_COMMON_KERNELS, "transition"), _TRAININGS),
-    "neural": Sources((*_COMMON, "neural", "torch"), (*_COMMON_KERNELS, "neural"), _TRAININGS, cuda=True),
+    "neural": Sources(
+        (*_COMMON, "neural", "torch", "factors"),
+        (*_COMMON_KERNELS, "neural", "factors"),
+        _TRAININGS,
+        cuda=True,
+    ),
     "siblings": Sources(
         ("siblings", "factors", "treebanks.validation"),
         ("siblings", "factors"),

@@ -64,7 +64,18 @@ function(arcwise_link_compiled_kernels)
   endforeach()
 endfunction()
 
+# ARCWISE_CPU_MODEL: the compiler's runtime library does not say what the processor can do.
+function(arcwise_ask_processor)
+  target_sources(_cpu PRIVATE native/cpu_model.c)
+  foreach(variant ${ARCWISE_VARIANTS})
+    target_sources(_native_${variant} PRIVATE native/cpu_model.c)
+  endforeach()
+endfunction()
+
 function(arcwise_package)
+  if(ARCWISE_CPU_MODEL)
+    arcwise_ask_processor()
+  endif()
   # Inline functions of the kernels' headers are compiled with the bindings too: the same sums there on machines whose
   # baseline has fused multiply-add (aarch64).
   target_compile_options(bindings PRIVATE -ffp-contract=off)

@@ -11,7 +11,8 @@
 Each step writes files of its own in the folder WORK, so that steps can run at the same time:
 teachers beside each other, parts of the text, students. ``prepare`` needs ARCWISE_TREEBANKS; teachers and
 students need torch, best on a GPU. ``recipes/train.py English-EWT --parser WORK/student-NAME.arcwise`` makes
-the pipeline. docs/how-to/teach-a-parser.md describes what was done for ``en``.
+the pipeline. docs/how-to/teach-a-parser.md describes what was done for ``en``; recipes/gpu_session.py runs
+all steps, and the networks of other languages, in one session.
 """
 
 from __future__ import annotations
@@ -179,14 +180,23 @@ class Labels:
 
 
 def learn(
-    work: Path, name: str, *, copies: int, text_weight: float, minutes: float | None, options: dict[str, Any]
-) -> None:
+    work: Path,
+    name: str,
+    *,
+    copies: int,
+    text_weight: float,
+    minutes: float | None,
+    options: dict[str, Any],
+    recipe: Path = RECIPE,
+    checkpoint: Path | None = None,
+) -> bool:
     """Train a student on ``copies`` copies of the treebank and on the labelled text.
 
-    ``minutes``: as many epochs as fit into this time; by default ``options`` say how many.
+    ``minutes``: as many epochs as fit into this time; by default ``options`` say how many. ``checkpoint``:
+    file that an interrupted training continues from. Returns whether the training was finished.
     """
     started = time.monotonic()
-    values = {**NEURAL, "learns": COLUMNS, **read_toml(RECIPE)["parser"], **options}
+    values = {**NEURAL, "learns": COLUMNS, **read_toml(recipe)["parser"], **options}
     train, config = _copies(_read(work, "train"), copies), DistillationConfig(1.0, text_weight)
     labels = Labels.read(work, train, config)
     if minutes is not None:
@@ -194,10 +204,15 @@ def learn(
         print(f"{name}: {values['epochs']} epochs", flush=True)
         signal.signal(signal.SIGALRM, signal.default_int_handler)  # as Ctrl-C: the best weights are kept
         signal.alarm(max(1, int(60 * minutes - _RESERVE / 2 - (time.monotonic() - started))))
-    parser = _train(work, from_dict(NeuralConfig, values), labels, Progress(), copies=copies)
+    parser = _train(
+        work, from_dict(NeuralConfig, values), labels, Progress(), copies=copies, checkpoint=checkpoint
+    )
     signal.alarm(0)
     parser.save(work / f"student-{name}.arcwise", precision="int8")
+    if parser.info.get("interrupted") and checkpoint is not None:
+        return False
     report(f"student {name}", NeuralParser(parser.model.quantised()), work)
+    return not parser.info.get("interrupted")
 
 
 def _epochs_within(
@@ -248,6 +263,7 @@ def _train(
     *,
     copies: int = 1,
     dev: bool = True,
+    checkpoint: Path | None = None,
 ) -> NeuralParser:
     tagged_dev = _read(work, "dev-tagged") if dev else None
     seen = PredictedTags(_copies(_read(work, "train-tagged"), copies), tagged_dev)
@@ -259,6 +275,7 @@ def _train(
         predicted_tags=seen,
         distillation=teaching,
         progress=progress,
+        checkpoint=checkpoint,
     )
 
 

@@ -40,6 +40,7 @@ from arcwise.models.raw_text import calibrate_on_raw_text, raw_text_calibration,
 from arcwise.models.teacher import load_distillation
 from arcwise.models.train_pipeline import Teach, read_config, train_pipeline
 from arcwise.pipeline.pipeline import Pipeline
+from arcwise.text.jackknife import jackknife_tags
 from arcwise.text.tagger import Tagger
 from arcwise.text.tokenizer import Tokenizer, TokenizerConfig
 from arcwise.treebanks import Treebank
@@ -153,7 +154,7 @@ def _trained(
 ) -> Pipeline:
     """Train tokenizer and tagger, and the parser unless there is one."""
     taught = bool(FREE[name].teacher)
-    config, parser = read_config(_recipe(name), kind=None, jackknife=None, seed=None, taught=taught)
+    config, parser = read_config(recipe_of(name), kind=None, jackknife=None, seed=None, taught=taught)
     card = _notes(name) | {"made by": _command(name, parser_file, texts)}
     if parser_file is not None:
         tokenizer = Tokenizer.train(parts["train"], config=config.tokenizer, seed=config.seed)
@@ -167,7 +168,7 @@ def _trained(
         parser=parser,
         card=card,
         progress=progress,
-        teach=_teach(FREE[name].teacher, _recipe(name), texts) if taught else None,
+        teach=_teach(FREE[name].teacher, recipe_of(name), texts) if taught else None,
     )
 
 
@@ -225,9 +226,24 @@ def _command(name: str, parser_file: str | None, texts: Sequence[str]) -> str:
     return f"python recipes/train.py {name}{options}"
 
 
-def _recipe(name: str) -> Path:
+def recipe_of(name: str) -> Path:
+    """The file with the options of a model."""
     recipe = ROOT / "recipes" / f"{name}.toml"
     return recipe if recipe.exists() else ROOT / "recipes" / "language.toml"
+
+
+def prepare_tags(name: str, folder: Path) -> dict[str, bytes]:
+    """Train and dev of a treebank, and both with the tags that the network will see (``train-tagged``)."""
+    config, _ = read_config(recipe_of(name), kind="neural", jackknife=None, seed=None)
+    train, dev = (_read(folder, name, part) for part in ("train", "dev"))
+    tagger = Tagger.train(train, config=config.tagger, seed=config.seed)
+    tagged = jackknife_tags(train, folds=config.jackknife, config=config.tagger, seed=config.seed)
+    return {
+        "train.conllu": train.data,
+        "dev.conllu": dev.data,
+        "train-tagged.conllu": tagged.data,
+        "dev-tagged.conllu": tagger.tag(dev).data,
+    }
 
 
 def _read(folder: Path, name: str, part: str) -> Treebank:
@@ -250,7 +266,7 @@ def _card(
         closing.append(f"In a clone of the repository, `arcwise models install {source.code}` installs it.")
     card = describe(saved, target, load=source.code, scores=scores, closing=closing)
     recipe = (
-        f"`{command}`, options in `recipes/{_recipe(name).name}`{_trained_before(command, source, saved)}"
+        f"`{command}`, options in `recipes/{recipe_of(name).name}`{_trained_before(command, source, saved)}"
     )
     licence = f"{source.licence}, that of the training data"
     # A student's own count includes the text.

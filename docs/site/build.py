@@ -24,8 +24,11 @@ ROOT = Path(__file__).parents[2]
 SITE = ROOT / "docs" / "site"
 WORK = ROOT / "build" / "site"
 MODELS = ROOT / "src" / "arcwise" / "shipped_models"
+PARSER = ROOT / "build" / "web"
+"""Where ``make web-module`` puts the WebAssembly module of the demo page."""
+DRAWING = ROOT / "src" / "arcwise" / "web" / "static" / "annotate"
 PLACES = ("docs/**/*.md", "benchmarks/*.md", "experiments/results/*.md", "src/arcwise/shipped_models/*.md")
-TOP = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")
+TOP = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 
 
@@ -37,6 +40,7 @@ def main(output: Path = WORK / "html") -> int:
     command += ["-c", str(SITE), "-d", str(WORK / "doctrees"), str(source), str(output)]
     status = subprocess.run(command, check=False).returncode
     if not status:
+        add_parser(output / "_static" / "parse")
         print(f"{output / 'index.html'}: built without a warning")
     return status
 
@@ -56,9 +60,30 @@ def stage(source: Path) -> None:
             shutil.copy2(path, copy)
     for name in ("parsed.svg", "annotate.png"):
         shutil.copy2(ROOT / "docs" / "images" / name, source / "docs" / "images" / name)
+    demo = source / "docs" / "site" / "demo.md"
+    demo.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(SITE / "demo.md", demo)
     landing = without_blank_ends((SITE / "landing.md").read_text("utf-8")).replace("](../", "](docs/")
     (source / "index.md").write_text(landing + contents(), "utf-8")
     write_api(source / "api")
+
+
+def drawing_files() -> list[Path]:
+    """The files of the annotation page that draw trees in the demo page, too."""
+    return [DRAWING / name for name in ("dom.js", "kinds.js", "layout.js", "tree.css", "tree.js")]
+
+
+def add_parser(folder: Path) -> None:
+    """Copy what the demo page runs: module and model, if they were built, and the drawing of trees."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in drawing_files():
+        shutil.copy2(path, folder / path.name)
+    names = ("arcwise.js", "arcwise.wasm", "en-web.arcwise.gz")
+    if not all((PARSER / name).exists() for name in names):
+        print("demo page: without its parser, which `make web-module` builds")
+        return
+    for name in names:
+        shutil.copy2(PARSER / name, folder / name)
 
 
 def without_blank_ends(text: str) -> str:
@@ -76,7 +101,10 @@ def linked_file(page: Path, target: str) -> Path | None:
 
 def contents() -> str:
     """The tables of contents: the sections of docs/README.md with their links, in its order."""
-    parts = ["\n```{toctree}\n:hidden:\n\nAll documentation <docs/README>\ndocs/install\n```\n"]
+    parts = [
+        "\n```{toctree}\n:hidden:\n\nAll documentation <docs/README>\ndocs/install\n"
+        "Try it in the browser <docs/site/demo>\n```\n"
+    ]
     for section in re.split(r"(?m)^## ", (ROOT / "docs" / "README.md").read_text("utf-8"))[2:]:
         title, _, text = section.partition("\n")
         links = dict.fromkeys(linked_page(target) for target in LINK.findall(text) if target.endswith(".md"))

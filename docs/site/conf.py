@@ -57,6 +57,8 @@ def describe_parameters(
     """Turn the docstring lines ``name: meaning`` about parameters into a list of parameters."""
     names = _parameters(value)
     lines[:] = [re.sub(r"(?<!`)\|(?!`)", r"\\|", line) if "``" not in line else line for line in lines]
+    # Shapes such as (*batch_shape, n) are no emphasis.
+    lines[:] = [re.sub(r"(?<=[(\s])\*(?=\w+[,)])", r"\\*", line) for line in lines]
     result: list[str] = []
     inside = False
     for line in lines:

@@ -5,7 +5,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <bit>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -13,8 +12,8 @@
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
 #include "kernels/inference/mean_scores.hpp"
+#include "kernels/inference/ordinary_scores.hpp"
 #include "kernels/inference/score_batch.hpp"
-#include "kernels/inference/score_range.hpp"
 #include "kernels/inference/tree_inference.hpp"
 
 namespace nb = nanobind;
@@ -224,13 +223,7 @@ bool mask_arc_scores(Writable scores) {
   if (side == 0 || scores.shape(scores.ndim() - 2) != side) return false;
   double* const first = scores.data();
   const size_t count = scores.size();
-  // As integers, the bits of absolute values sort like the doubles, with infinity and NaN last, so one
-  // comparison suffices.
-  constexpr auto LARGEST_BITS = std::bit_cast<int64_t>(LARGEST_SCORE);
-  int64_t wrong = 0;
-  for (size_t i = 0; i < count; ++i)
-    wrong |= (std::bit_cast<int64_t>(first[i]) & std::numeric_limits<int64_t>::max()) > LARGEST_BITS;
-  if (wrong) return false;
+  if (!are_ordinary(first, count)) return false;
   for (double* matrix = first; matrix < first + count; matrix += side * side)
     for (size_t h = 0; h < side; ++h)
       matrix[h * side] = matrix[h * side + h] = -std::numeric_limits<double>::infinity();

@@ -64,7 +64,7 @@ GivenArrays given_arrays(const nb::dict& arrays, std::vector<AnyArray>& kept, st
 void make_network(NeuralNetwork* self, const std::vector<std::string>& atoms,
                   const std::vector<const Vocabulary*>& vocabularies, const NamedArrays& arrays, int layers,
                   int labels, int clusters, int tags, int order, const std::string& precision,
-                  const std::optional<std::string>& instructions, int root_label) {
+                  const std::optional<std::string>& instructions, int root_label, float head_temperature) {
   NetworkPlan plan{atoms,
                    {},
                    layers,
@@ -72,6 +72,7 @@ void make_network(NeuralNetwork* self, const std::vector<std::string>& atoms,
                    clusters,
                    tags,
                    order,
+                   head_temperature,
                    root_label,
                    NetworkPrecision::float32,
                    instructions_of(instructions),
@@ -219,7 +220,7 @@ void bind_neural(nb::module_& m) {
   network
       .def("__init__", &make_network, nb::kw_only(), "atoms"_a, "vocabularies"_a, "arrays"_a, "layers"_a,
            "labels"_a = 0, "clusters"_a = 1, "tags"_a = 0, "order"_a = 1, "precision"_a = "float32",
-           "instructions"_a.none() = nb::none(), "root_label"_a = -1,
+           "instructions"_a.none() = nb::none(), "root_label"_a = -1, "head_temperature"_a = 1.0f,
            "instructions: baseline, avx2 or avx512; None: the widest that this machine has.")
       .def_prop_ro("instructions",
                    [](const NeuralNetwork& self) {

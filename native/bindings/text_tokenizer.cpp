@@ -42,14 +42,15 @@ std::vector<arcwise::TextToken> tokens_in(const arcwise::SqueezedText& text, con
 }
 
 Tokenizer train_tokenizer(nb::bytes text, Array<uint32_t> first, Array<uint32_t> last, Array<uint8_t> ends,
-                          const OptionTuple& options, const arcwise::LookAlikes* look_alikes) {
+                          const OptionTuple& options, const arcwise::LookAlikes* look_alikes,
+                          bool wide_context) {
   Tokenizer tokenizer;
   const arcwise::LookAlikes read = look_alikes ? *look_alikes : arcwise::LookAlikes();
   std::string_view source = view(text);
   nb::gil_scoped_release release;
   arcwise::SqueezedText squeezed(source, read);
-  tokenizer.model =
-      arcwise::tokenizer_train(squeezed, tokens_in(squeezed, first, last, ends), options_of(options));
+  tokenizer.model = arcwise::tokenizer_train(squeezed, tokens_in(squeezed, first, last, ends),
+                                             options_of(options), wide_context);
   tokenizer.model.look_alikes = read;
   return tokenizer;
 }
@@ -185,7 +186,7 @@ void bind_text_tokenizer(nb::module_& m) {
           },
           "keys"_a, "starts"_a, "outputs"_a, "weights"_a, "vocabulary"_a, "may_cut"_a, "may_span"_a)
       .def_static("train", &train_tokenizer, "text"_a, "first"_a, "last"_a, "ends_sentence"_a, "options"_a,
-                  "look_alikes"_a.none() = nb::none())
+                  "look_alikes"_a.none() = nb::none(), "wide_context"_a = false)
       .def_static("training_items", &training_items, "text"_a, "first"_a, "last"_a, "ends_sentence"_a,
                   "Features, set and gold cut of the decisions that a tokenizer learns from.")
       .def("learn_ends", &learn_ends, "text"_a, "first"_a, "last"_a, "ends_sentence"_a, "rare_end"_a,
@@ -223,6 +224,14 @@ void bind_text_tokenizer(nb::module_& m) {
       .def_prop_rw(
           "sentence_bias", [](const Tokenizer& self) { return self.model.sentence_bias; },
           [](Tokenizer& self, float bias) { self.model.sentence_bias = bias; })
+      .def_prop_rw(
+          "wide_context", [](const Tokenizer& self) { return self.model.wide_context; },
+          [](Tokenizer& self, bool wide) { self.model.wide_context = wide; },
+          "Whether sentence ends depend on four words to come and on the endings of words.")
+      .def_prop_rw(
+          "paragraphs", [](const Tokenizer& self) { return self.model.paragraphs; },
+          [](Tokenizer& self, bool paragraphs) { self.model.paragraphs = paragraphs; },
+          "Whether sentence ends depend on where in a paragraph they are.")
       .def(
           "set_look_alikes",
           [](Tokenizer& self, const arcwise::LookAlikes& look_alikes) {

@@ -1,4 +1,4 @@
-"""Build the WebAssembly module: ``python native/web/build.py [FOLDER]`` (``make web-module``; the extra ``web-module``).
+"""Build the WebAssembly module: ``python native/web/build.py [FOLDER]`` (``make web-module``).
 
 Writes arcwise.wasm, arcwise.js and the model en-web.arcwise.gz to build/web. The compiler is clang with its
 C++ library from the PyPI package ziglang, which caches what it compiled. Without it one line says so, and
@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 OUTPUT = ROOT / "build" / "web"
 KERNELS = {
     "base": ("unicode",),
+    "factors": ("eisner_siblings",),
     "features": ("look_alikes", "token_atoms"),
     "inference": ("eisner", "matrix_product", "matrix_tree", "spanning_tree", "tall_sums", "tree_decoder"),
     "learning": ("softmax", "sparse_linear"),
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str]) -> None:
     """Build what is missing or older than its sources."""
     output = Path(arguments[0]) if arguments else OUTPUT
     if importlib.util.find_spec("ziglang") is None:
-        print("make web-module: skipped: the compiler is missing: pip install 'arcwise[web-module]'")
+        print("make web-module: skipped: the compiler is missing: pip install ziglang")
         return
     output.mkdir(parents=True, exist_ok=True)
     compile_module(output / "arcwise.wasm")

@@ -29,6 +29,8 @@ WebNeuralParser::WebNeuralParser(const ModelFile& file) {
   const Json& header = file.header()["parser"]["header"];
   if (header.find("transformer")) fail("a network over a transformer does not run here");
   if (header["members"].integer() != 1) fail("the parser has several networks; only one runs here");
+  const Json* order = header["config"].find("order");
+  if (order && order->integer() != 1) fail("the parser is of second order; only first order runs here");
   labels_ = header["labels"].texts();
   look_alikes_ = read_look_alikes(header);
   const Json& decoding = header["decoding"];

@@ -1,4 +1,4 @@
-// The neural parser of a pipeline, from its model file: what NeuralModel.unpack and NeuralModel.networks of arcwise.neural do.
+// The neural parser of a pipeline, read from its model file as by NeuralModel.unpack of arcwise.neural.
 #pragma once
 #include <deque>
 #include <memory>

@@ -1,4 +1,5 @@
-// From raw text to trees with confidences: tokenizer, tagger and parser of one model file, as `arcwise.load(name)(text)` chains them.
+// From raw text to trees with confidences: tokenizer, tagger and parser of one model file, as in
+// arcwise.pipeline.
 #pragma once
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@ class WebPipeline {
  public:
   // The bytes of a model file, which the pipeline keeps.
   explicit WebPipeline(std::string bytes);
+  WebPipeline(const WebPipeline&) = delete;  // the network refers to the bytes
 
   // The sentences of a text in UTF-8 as JSON, in the words of Document.to_json: see arcwise.js.
   std::string parse(std::string_view text) const;

@@ -181,8 +181,7 @@ StringColumn lemma_column(const std::vector<LemmaScript>& scripts, const Treeban
   auto table = std::make_shared<StringTable>();
   StringColumn lemmas;
   for (size_t word = 0; word < layout.words(); ++word) {
-    const std::string lemma =
-        lemma_apply(scripts.at(script_of_word[word]), layout.field(data, word, FORM));
+    const std::string lemma = lemma_apply(scripts.at(script_of_word[word]), layout.field(data, word, FORM));
     table->text() += lemma.empty() ? "_" : lemma;
     lemmas.codes.push_back(table->close());
   }
@@ -199,7 +198,10 @@ WebTokenizer read_tokenizer(const ModelFile& file) {
   read_pairs(file, "tokenizer.may_cut", model.may_cut);
   read_pairs(file, "tokenizer.may_span", model.may_span);
   if (file.has("tokenizer.never_ends")) read_pairs(file, "tokenizer.never_ends", model.never_ends);
-  if (const Json* bias = header.find("sentence_bias")) model.sentence_bias = static_cast<float>(bias->number());
+  if (const Json* bias = header.find("sentence_bias"))
+    model.sentence_bias = static_cast<float>(bias->number());
+  if (const Json* wide = header.find("wide_context")) model.wide_context = wide->boolean();
+  if (const Json* paragraphs = header.find("paragraphs")) model.paragraphs = paragraphs->boolean();
   model.look_alikes = read_look_alikes(header);
   if (const Json* rules = header.find("rules")) {
     const auto rule = [&](const char* name, bool otherwise) {
@@ -209,9 +211,11 @@ WebTokenizer read_tokenizer(const ModelFile& file) {
     model.whole_addresses = rule("whole_addresses", false);
     model.cut_addresses_out = rule("cut_addresses_out", false);
     model.single_signs = rule("single_signs", false);
-    model.cut_names_out = rule("cut_names_out", model.cut_addresses_out);  // earlier models: one rule for both
+    model.cut_names_out =
+        rule("cut_names_out", model.cut_addresses_out);  // earlier models: one rule for both
   }
-  if (const Json* multiword = header.find("multiword")) tokenizer.multiword = read_multiword(file, *multiword);
+  if (const Json* multiword = header.find("multiword"))
+    tokenizer.multiword = read_multiword(file, *multiword);
   return tokenizer;
 }
 
@@ -227,7 +231,8 @@ WebTagger read_tagger(const ModelFile& file) {
   const std::vector<float> transitions = file.numbers<float>("tagger.transitions");
   if (transitions.size() != model.transitions.scores().size())
     fail("the tagger's transitions have another size than expected");
-  for (size_t place = 0; place < transitions.size(); ++place) model.transitions.set(place, transitions[place]);
+  for (size_t place = 0; place < transitions.size(); ++place)
+    model.transitions.set(place, transitions[place]);
   model.dictionary.set_of_key = read_table(file, "tagger.dictionary.keys", "tagger.dictionary.sets");
   const std::vector<uint32_t> starts = file.numbers<uint32_t>("tagger.sets.starts");
   model.dictionary.sets.starts.assign(starts.begin(), starts.end());

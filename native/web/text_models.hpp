@@ -1,4 +1,5 @@
-// Tokenizer and tagger of a pipeline, from its model file: what Tokenizer.unpack and Tagger.unpack of arcwise.text do.
+// Tokenizer and tagger of a pipeline, read from its model file as by Tokenizer.unpack and Tagger.unpack of
+// arcwise.text.
 #pragma once
 #include <memory>
 #include <string>
@@ -34,7 +35,7 @@ LemmaScript read_lemma_script(const Json& script);
 std::shared_ptr<const StringTable> string_table(const std::vector<std::string>& strings);
 // The treebank with other FORMs.
 TreebankLayout with_forms(const TreebankLayout& layout, const char* data, const StringColumn& forms);
-// The lemma of every word, whose FORM `layout` reads; script_of(word) is the number of its script.
+// The lemma of every word, from its FORM in `layout` and the number of its script.
 StringColumn lemma_column(const std::vector<LemmaScript>& scripts, const TreebankLayout& layout,
                           const char* data, const std::vector<int32_t>& script_of_word);
 

@@ -50,6 +50,7 @@ NATIVE_BELOW["factors"] = {"trees", "inference"}
 NATIVE_BELOW["features"] = {"trees", "treebanks"}
 for parser in ("graph", "neural", "transition", "induction"):
     NATIVE_BELOW[parser] = {"trees", "treebanks", "inference", "features", "learning"}
+NATIVE_BELOW["neural"] |= {"factors"}
 NATIVE_BELOW["siblings"] = NATIVE_BELOW["graph"] | {"graph", "factors"}
 NATIVE_BELOW["text"] = {"trees", "treebanks", "features", "learning"}
 

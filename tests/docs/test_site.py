@@ -136,6 +136,13 @@ def test_the_reference_describes_everything_public(site: Path) -> None:
     assert re.search(r'id="arcwise\.inference\.TreeDistribution\.sample".*?seed.*?int', page, re.DOTALL)
 
 
+def test_code_has_colours_of_its_own_in_the_dark(site: Path) -> None:
+    """furo writes them when a build ends well; without them light code stands on a light ground."""
+    sheet = (site / "_static" / "pygments.css").read_text("utf-8")
+    assert "prefers-color-scheme: dark" in sheet
+    assert 'body[data-theme="dark"] .highlight' in sheet
+
+
 def test_search_finds_words_of_the_pages(site: Path) -> None:
     index = (site / "searchindex.js").read_text("utf-8")
     assert "calibr" in index

@@ -213,6 +213,8 @@ DECISIONS = (
 
 BIAS_TESTS = "tests/text/test_sentence_bias.py::"
 RULE_TESTS = "tests/text/test_text_rules.py::"
+WIDE_TESTS = "tests/text/test_wide_context.py::"
+PARAGRAPH_TESTS = "tests/text/test_paragraph_starts.py::"
 TOKENIZER_FAULTS = [
     Fault("sentences do not end", TOKENIZER, "token.ends_sentence ? Cut::sentence : Cut::word", "Cut::word", DECISIONS),
     Fault("words may go on before a space", TOKENIZER, "items.set.push_back(choice == Choice::any ? 1 : 0);", "items.set.push_back(1);", DECISIONS),
@@ -228,6 +230,9 @@ TOKENIZER_FAULTS = [
     Fault("addresses whole against the treebank", TOKENIZER, "model.whole_addresses = cut <= FEW_EXCEPTIONS * seen;", "model.whole_addresses = true;", RULE_TESTS + "test_a_treebank_that_cuts_addresses_is_obeyed"),
     Fault("emoji words against the treebank", TOKENIZER, "model.single_signs = uncut <= FEW_EXCEPTIONS * edges;", "model.single_signs = true;", RULE_TESTS + "test_emoji_are_words_unless_the_treebank_has_them_in_words"),
     Fault("items go on", TOKENIZER, "ends_with_line(text, sentence_start, next)", "false", RULE_TESTS + "test_items_and_headings_are_sentences"),
+    Fault("wide context ignored", "text/cut_features.hpp", "model_.wide_context && gap_ == 1", "false", WIDE_TESTS + "test_wide_context_sees_what_narrow_context_cannot"),
+    Fault("starts of paragraphs ignored", "text/cut_features.hpp", "model_.paragraphs && gap_ == 1", "false", PARAGRAPH_TESTS + "test_what_starts_a_paragraph_ends_without_a_mark"),
+    Fault("wide context not waited for", "text/tokenizer.hpp", "(wide_context ? WIDE_WORDS : 2)", "2", WIDE_TESTS + "test_long_words_of_a_stream_are_waited_for[40]"),
     Fault("rare ends of sentences scored", TOKENIZER, "model.never_ends[pair] ? Choice::word : Choice::word_or_sentence", "Choice::word_or_sentence", LOOKUP_TESTS + "test_no_sentence_ends_where_training_saw_almost_none"),
 ]  # fmt: skip
 
@@ -273,7 +278,8 @@ FACTOR_FAULTS = [
     Fault("a neural pair of siblings without its weights", NETWORK_BATCH, "weights[k] * head[k] * outer[k]", "head[k] * outer[k]", NEURAL_SIBLINGS + "test_scores_with_siblings_are_log_probabilities_among_all_projective_trees[True]"),
     Fault("the other side's first sibling", NETWORK_BATCH, "of_word[h]", "of_word[m]", NEURAL_SIBLINGS + "test_scores_with_siblings_are_log_probabilities_among_all_projective_trees[True]"),
     Fault("several roots with siblings", SENTENCE_SCORER, "eisner_siblings_log_marginals_rows(single_root, marginals_.data(), workspace_)", "eisner_siblings_log_marginals_rows(false, marginals_.data(), workspace_)", NEURAL_SIBLINGS + "test_scores_with_siblings_are_log_probabilities_among_all_projective_trees[True]"),
-    Fault("required heads left out of sums with siblings", SENTENCE_SCORER, "if (is_allowed(h, m)) rows.arcs[rows.cell(h, m)] = arcs_[h * stride + m];", "if (h != m) rows.arcs[rows.cell(h, m)] = arcs_[h * stride + m];", NEURAL_SIBLINGS + "test_required_heads_are_part_of_the_trees_that_siblings_are_summed_over"),
+    Fault("sums with siblings given what is required", SENTENCE_SCORER, "if (h != m) rows.arcs[rows.cell(h, m)] = arcs_[h * stride + m];", "if (is_allowed(h, m)) rows.arcs[rows.cell(h, m)] = arcs_[h * stride + m];", NEURAL_SIBLINGS + "test_required_heads_change_no_score_with_siblings"),
+    Fault("the temperature of heads ignored", SENTENCE_SCORER, "static_cast<float>(marginals_[rows.cell(h, m)]) / network_->head_temperature()", "static_cast<float>(marginals_[rows.cell(h, m)])", NEURAL_SIBLINGS + "test_a_sentence_of_more_than_400_words_keeps_its_scores_of_arcs"),
     Fault("a certificate without a proof", LEGAL, "open = node.bound;", "", "tests/factors/test_legal_trees.py::test_a_search_that_stops_early_tells_the_gap"),
 ]  # fmt: skip
 

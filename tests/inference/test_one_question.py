@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import arcwise.trees.tree
+from arcwise import native
 from arcwise.errors import InputError, NoTreeError
 from arcwise.inference.arc_matrices import ArcMatrices
 from arcwise.inference.distribution import TreeDistribution, TreeDistributionBatch
@@ -85,3 +86,20 @@ def test_impossible_and_bad_scores_are_refused_as_in_a_batch(projective: bool, s
     bad[0, 2] = np.nan
     with pytest.raises(InputError, match=r"^scores: found nan for the arc 0 → 2, expected a number up to"):
         TreeDistribution(bad, **options)
+
+
+@pytest.mark.parametrize("words", [1, 2, 3, 4, 7])
+def test_one_score_anywhere_that_is_not_ordinary_is_seen(words: int) -> None:
+    """The native pass reads blocks and what is left of them."""
+    ordinary = np.resize([0.0, -0.0, 1e300, -1e300, 5e-324, -1e-5], (words + 1, words + 1))
+    for place in np.ndindex(ordinary.shape):
+        for value in (np.nan, -np.nan, np.inf, -np.inf, 1.1e300, -1.1e300):
+            scores = ordinary.copy()
+            scores[place] = value
+            before = scores.tobytes()
+            assert not native.mask_arc_scores(scores)
+            assert scores.tobytes() == before
+    assert native.mask_arc_scores(ordinary)
+    is_arc = np.isfinite(ordinary)
+    assert not is_arc[:, 0].any()
+    assert is_arc[:, 1:].sum() == words * words

@@ -123,6 +123,16 @@ def test_rules_about_features_are_apart_from_those_about_trees() -> None:
     assert (measured.columns["word"] > 0).tolist() == [False, True, False, False]
     assert (measured.columns["arc"] > 0).tolist() == [False, False, False, True]
     assert measured.score[3] > measured.score[1] > measured.score[0]
+    assert [bool(rule) for rule in measured.kinds["tree_rule"]] == [False, False, False, True]
+    assert measured.kinds["word_rule"] == ["", "verbform-fin-without-mood", "", ""]
+
+
+def test_a_tag_that_does_not_fit_its_label_breaks_a_rule_about_trees() -> None:
+    row = "1\tgo\tgo\tVERB\t_\t_\t0\troot\t_\t_\n2\thome\thome\tNOUN\t_\t_\t1\tadvmod\t_\t_\n\n"
+    bank = Treebank.from_string(row)
+    measured = SIGNALS["rules"].measure(FlatWords(bank), no_evidence(bank))
+    assert measured.kinds["tree_rule"] == ["", "rel-upos-advmod"]
+    assert measured.kinds["word_rule"] == ["", ""]
 
 
 def test_unknown_values_rank_as_the_average_word() -> None:

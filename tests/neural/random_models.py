@@ -91,14 +91,14 @@ PARSERS: dict[str, dict[str, Any]] = {
     "neural-latent-ensemble": {"members": 2, "clusters": 2, "bits": 8, "seed": 11},
     "neural-tags": {"learns": ("upos",), "seed": 13},
     "neural-root-label": {"root_label": "root", "seed": 17},
-    "neural-siblings": {"order": 2, "sibling_size": 5, "seed": 23},
+    "neural-siblings": {"order": 2, "sibling_size": 5, "seed": 76},
     "neural-siblings-ensemble": {
         "order": 2,
         "sibling_size": 4,
         "members": 2,
         "bits": 8,
         "root_label": "root",
-        "seed": 29,
+        "seed": 50,
     },
     "neural-root-label-latent-ensemble": {"root_label": "nsubj", "members": 2, "clusters": 2, "seed": 19},
 }

@@ -13,7 +13,6 @@ import pytest
 
 from arcwise.cli.main import run
 from arcwise.errors import ModelError
-from arcwise.factors import FactoredTreeDistribution, Siblings
 from arcwise.learning.model_file import Packed, read_model, write_model
 from arcwise.models import open_model
 from arcwise.neural import NeuralParser
@@ -77,7 +76,7 @@ def test_temperatures_are_in_the_weights_of_networks() -> None:
     assert parsed[0] == parsed[1]
 
 
-@pytest.mark.parametrize("options", [{}, {"bits": 8}, {"members": 2}, {"labelled": False}])
+@pytest.mark.parametrize("options", [{}, {"bits": 8}, {"members": 2}, {"labelled": False}, {"order": 2}])
 def test_temperatures_divide_arcs_and_labels_each_by_their_own(options: dict[str, Any]) -> None:
     """By the definition: the log weight of an arc by that of heads, log P(label | arc) by that of labels,
     normalised again."""
@@ -90,27 +89,6 @@ def test_temperatures_divide_arcs_and_labels_each_by_their_own(options: dict[str
         if parser.labels:
             log_p = (one[:, there] - arcs) / 0.4
             np.testing.assert_allclose(other[:, there] - warm_arcs, log_p - _log_sum(log_p), atol=1e-4)
-
-
-@pytest.mark.parametrize("bits", [32, 8])
-def test_temperatures_of_heads_divide_arcs_and_siblings(bits: int) -> None:
-    """Before trees are summed: the scores are those of the tempered distribution with siblings."""
-    parser = random_parser(order=2, labelled=False, seed=3, bits=bits)
-    warm = parser.with_temperatures(2.0, 1.0)
-    treebank = small_treebank()
-    (network,) = parser.model.networks()
-    arcs, siblings = (look(treebank.layout, treebank.data) for look in (network.arcs, network.siblings))
-    first, first_pair = 0, 0
-    for sentence, own in zip(treebank, _dense(warm), strict=True):
-        side = len(sentence) + 1
-        of_arcs = arcs[first : first + side**2].reshape(side, side) / 2.0
-        pairs = siblings[first_pair : first_pair + side**3].reshape(side, side, side) / 2.0
-        first, first_pair = first + side**2, first_pair + side**3
-        trees = FactoredTreeDistribution(
-            of_arcs, factors=[Siblings(pairs)], projective=True, single_root=True
-        )
-        there = trees.marginals > 0
-        np.testing.assert_allclose(own[0][there], np.log(trees.marginals[there]), atol=1e-4)
 
 
 def _dense(parser: NeuralParser) -> list[np.ndarray]:

@@ -5,6 +5,7 @@ import re
 import sys
 import types
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,24 @@ from measuring import trainings
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["mcdonald2005", "koo2007", "smith2007", "bohnet2016", "gormley2013", "neural_objectives"]
+    "name",
+    [
+        "mcdonald2005",
+        "koo2007",
+        "smith2007",
+        "bohnet2016",
+        "gormley2013",
+        "neural_objectives",
+        "second_order",
+    ],
 )
 def test_the_quick_version_writes_its_page(name: str, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "neural_objectives":
         pytest.importorskip("torch", reason="networks are trained with torch")
-    importlib.import_module(f"experiments.{name}").main(["--quick", "--output", str(world / "results")])
+    with_networks = ["--neural"] if name == "second_order" and find_spec("torch") else []
+    importlib.import_module(f"experiments.{name}").main(
+        ["--quick", *with_networks, "--output", str(world / "results")]
+    )
     text = (world / "results" / f"{name}.md").read_text()
     assert f"python -m experiments.{name}" in text
     assert text.count("\n| --- |") >= 3

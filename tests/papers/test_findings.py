@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from experiments import bohnet2016, koo2007, mcdonald2005, neural_objectives, smith2007
+from experiments import bohnet2016, koo2007, mcdonald2005, neural_objectives, second_order, smith2007
+from measuring.cell_file import packed
 
 from arcwise.parsing.parser import ParseOptions
 
@@ -156,3 +157,34 @@ def test_neural_objectives() -> None:
     text = neural_objectives.findings(trainings)
     assert text.count("no significant difference") == len(neural_objectives.OBJECTIVES) - 1
     assert "- hinge against likelihood of trees: English-EWT -5.00 UAS (p < 0.0001)" in text
+
+
+def _second_order(las: float, right: int, proven: float) -> dict[str, Any]:
+    """Figures of a parser that has so many of 4 arcs right in each of 100 sentences."""
+    return {
+        "test": {"LAS": las},
+        "arcs right": packed(np.tile(np.arange(4) < right, 100)),
+        "sentence lengths": packed(np.full(100, 4)),
+        "proofs": {"before branching": proven, "optimal": 1.0},
+        "legal": {"illegal": [3, 0], "LAS": [las, las + 0.001]},
+    }
+
+
+def test_second_order() -> None:
+    results = {
+        ("Danish-CDT", "linear", 1, 1): _second_order(0.5, 2, 0.97),
+        ("Danish-CDT", "linear", 2, 1): _second_order(0.75, 3, 0.99),
+        ("Turkish-IMST", "linear", 1, 1): _second_order(0.5, 2, 0.98),
+        ("Turkish-IMST", "linear", 2, 1): _second_order(0.5, 2, 0.98),
+        ("Turkish-IMST", "neural", 2, 1): _second_order(0.9, 4, 0.98),
+    }
+    text = second_order.findings(results)
+    assert "Danish-CDT +25.00 LAS, significantly better than order 1" in text
+    assert "Turkish-IMST +0.00 LAS, not significantly different from order 1" in text
+    assert "97.00 to 99.00 % of the best trees" in text
+    assert "with branching, all." in text
+    assert "leave 0 of 15 illegal trees and change LAS by +0.10 to +0.10" in text
+    assert "neural" not in text  # nothing of order 1 to compare with
+    assert second_order.absent(results, [*results, ("Danish-CDT", "neural", 2, 1)]) == (
+        "neural, order 2: Danish-CDT"
+    )

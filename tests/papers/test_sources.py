@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from experiments import grammar_searches
-from measuring import inputs, sources
+from measuring import inputs, second_order, sources
 from measuring.trainings import Training
 from measuring.votes import VOTE_TEMPLATES
 
@@ -75,6 +75,13 @@ CELLS: dict[str, list[Callable[[], object]]] = {
     "neural": [
         _trained(NeuralConfig(epochs=1, layers=1, hidden=16, arc_size=16, label_size=8, device="cpu"), RISK)
     ],
+    "graph+siblings": [
+        partial(second_order.figures, TREEBANK, kind, order, 1, "tiny")
+        for kind, order in (("linear", 1), ("linear", 2), ("crossing", 2))
+    ],
+    "neural+siblings": [
+        partial(second_order.figures, TREEBANK, "neural", order, 1, "tiny") for order in (1, 2)
+    ],
     "induction": [_induction],
     "data": [
         partial(inputs.sizes, TREEBANK, 5),
@@ -131,7 +138,7 @@ def recorded_native() -> Iterator[set[str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", CELLS)
 def test_what_runs_for_a_cell_is_declared(kind: str, world: Path) -> None:
-    if kind == "neural":
+    if kind.startswith("neural"):
         pytest.importorskip("torch", reason="networks are trained with torch")
     if kind == "induction" and importlib.util.find_spec("highspy") is None:
         pytest.skip("the search over parameters needs highspy")

@@ -193,7 +193,7 @@ def test_bad_input_is_one_line(model: Path, tmp_path: Path, capsys: pytest.Captu
         (["--model", str(other), "--text", "Hi"], "found kind 'oracle', expected one of graph, transition"),
         (["--model", str(broken), "--text", "Hi"], "broken.txt: is not an arcwise model, or is damaged"),
         (["--model", "xx", "--text", "Hi"], "xx: no such model file or installed model"),
-        (["--model", str(model), "--text", "Hi", str(broken)], "--text: found files too"),
+        (["--model", str(model), "--text", "Hi", str(broken)], "--text: cannot be combined with files"),
         (["--model", str(model), "--format", "pdf", "--text", "Hi"], "--format: found 'pdf'"),
         (["--model", str(model), "--errors", "ignore", "--text", "Hi"], "--errors: found 'ignore'"),
         (["--model", str(model), str(tmp_path / "empty")], "found no file in the folder"),

@@ -62,4 +62,4 @@ def test_the_peak_memory_of_the_command_is_that_of_a_piece(tmp_path: Path) -> No
         )
         peaks.append(int(done.stdout.split()[-1]) / 1024)
     assert peaks[1] - peaks[0] < 15
-    assert peaks[1] < 180
+    assert peaks[1] < 130

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from arcwise.errors import InputError, ModelError
 from arcwise.models import load
+from arcwise.text.linear import unpack_keys
 from arcwise.text.plain_text import plain_text
 from arcwise.text.text_stream import stream_text
 from arcwise.text.tokenizer import Tokenizer, TokenizerConfig
@@ -203,9 +204,10 @@ def test_a_damaged_tokenizer_is_refused(tokenizer: Tokenizer) -> None:
         {k: v for k, v in arrays.items() if not k.startswith("cuts.keys")},
         {**arrays, "may_cut": arrays["may_cut"][:3]},
         {**arrays, "cuts.outputs": arrays["cuts.outputs"] + 3},
+        {**arrays, "cuts.keys": unpack_keys("cuts.keys", arrays)[::-1], "cuts.keys.gaps": None},  # not sorted
     ):
         with pytest.raises(ModelError, match="damaged"):
-            Tokenizer.unpack(replace(packed, arrays=damaged))
+            Tokenizer.unpack(replace(packed, arrays={k: v for k, v in damaged.items() if v is not None}))
 
 
 def test_the_same_seed_gives_the_same_tokenizer() -> None:

@@ -170,9 +170,9 @@ double with_sibling_sums(Read read, bool single_root, EisnerSpans spans, EisnerS
     exponentiate_all(rows.first.data(), rows.first.size());
     for (double scale : {1.0, 1 / GROWTH}) {
       for (double& weight : rows.arcs) weight *= scale;
-      std::feclearexcept(FE_UNDERFLOW);
+      forget_underflow();
       EisnerSiblingsChart<SiblingSumProduct> chart(rows, single_root, spans, workspace.chart);
-      if (std::fetestexcept(FE_UNDERFLOW)) break;
+      if (had_underflow()) break;
       if (n > SAFE_LENGTH && scale == 1 && !(chart.cells().largest() < SAFE_SUM)) continue;
       const double log_partition = std::log(chart.total()) - n * std::log(scale);
       if (shifted.has_deep && !is_deep_enough(log_partition, n, EISNER_DEPTH)) break;

@@ -69,22 +69,21 @@ constexpr double GROWTH = 27.0 / 4;
 constexpr int SAFE_LENGTH = 300;  // below it, no sum exceeds 1e250
 constexpr double SAFE_SUM = 1e250;
 
-// Whether a product of a chart over exponentials left the range of a double. The processor's flags tell; WebAssembly has none, and
-// there it counts as lost where the least product of n weights might be. (A span multiplies each arc once.)
-inline void forget_underflow() {
+// Whether a product of a chart over exponentials left the range of a double. The processor's flags tell. WebAssembly has none: there
+// it counts as lost, unless the least product of n weights is large enough. (A span multiplies each arc once.)
 #ifdef FE_UNDERFLOW
-  std::feclearexcept(FE_UNDERFLOW);
-#endif
-}
-inline bool had_underflow([[maybe_unused]] const EisnerWorkspace& workspace, [[maybe_unused]] int n) {
-#ifdef FE_UNDERFLOW
-  return std::fetestexcept(FE_UNDERFLOW);
+inline void forget_underflow() { std::feclearexcept(FE_UNDERFLOW); }
+inline bool had_underflow() { return std::fetestexcept(FE_UNDERFLOW); }
+inline bool had_underflow(const EisnerWorkspace&, int) { return had_underflow(); }
 #else
+inline void forget_underflow() {}
+inline bool had_underflow() { return true; }
+inline bool had_underflow(const EisnerWorkspace& workspace, int n) {
   double least = 1;
   for (double weight : workspace.exponentials) least = weight > 0 && weight < least ? weight : least;
   return n * std::log(least) < -700;
-#endif
 }
+#endif
 
 template <typename Number, typename Use>
 [[gnu::noinline, gnu::cold]] double with_eisner_numbers(const double* scores, int n, bool single_root,

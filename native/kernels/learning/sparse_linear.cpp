@@ -81,22 +81,18 @@ SparseLinear::SparseLinear(std::vector<uint32_t> keys, std::vector<uint32_t> sta
       outputs_(std::move(outputs)),
       weights_(std::move(weights)) {
   if (starts_.size() != keys_.size() + 1 || starts_.front() != 0 || starts_.back() != weights_.size() ||
-      outputs_.size() != weights_.size() || !std::is_sorted(starts_.begin(), starts_.end()))
+      outputs_.size() != weights_.size() || !std::is_sorted(starts_.begin(), starts_.end()) ||
+      !std::is_sorted(keys_.begin(), keys_.end()))
     throw std::invalid_argument("the arrays of a sparse linear model do not fit together");
   index();
 }
 
 void SparseLinear::index() {
-  size_t size = 8;
-  shift_ = 32 - 3;
-  for (; size < keys_.size() + keys_.size() / 3; --shift_) size *= 2;
-  slots_.assign(size, Slot{});
-  for (size_t i = 0; i < keys_.size(); ++i) {
-    if (starts_[i] == starts_[i + 1]) continue;  // skip rows without entries
-    size_t slot = home(keys_[i]);
-    while (slots_[slot].end != 0) slot = (slot + 1) & (size - 1);
-    slots_[slot] = {keys_[i], static_cast<uint32_t>(i), starts_[i], starts_[i + 1]};
-  }
+  size_t homes = 1;
+  for (shift_ = 32; 2 * homes < keys_.size(); --shift_) homes *= 2;
+  firsts_.assign(homes + 1, 0);
+  for (uint32_t key : keys_) ++firsts_[home(key) + 1];
+  std::partial_sum(firsts_.begin(), firsts_.end(), firsts_.begin());
 }
 
 SparseLinear SparseLinear::supported(Lists& features, const Lists& outputs, uint32_t min_count) {

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/base/huge_pages.hpp"
 #include "kernels/base/prefetch.hpp"
 #include "kernels/learning/adagrad.hpp"
 
@@ -41,28 +40,37 @@ class SparseLinear {
 
   // Row of a feature, -1 if it has none.
   int64_t row(uint32_t key) const {
-    const Slot* found = find(key);
-    return found->end == 0 ? int64_t{-1} : int64_t{found->row};
+    const size_t bucket = home(key);
+    for (uint32_t row = firsts_[bucket]; row < firsts_[bucket + 1]; ++row)
+      if (keys_[row] == key) return row;
+    return -1;
   }
-  void add_row(size_t row, float* scores) const { add_entries(starts_[row], starts_[row + 1], scores); }
+  void add_row(size_t row, float* scores) const {
+    for (uint32_t at = starts_[row]; at < starts_[row + 1]; ++at) scores[outputs_[at]] += weights_[at];
+  }
   void add(uint32_t key, float* scores) const {
-    const Slot* found = find(key);
-    add_entries(found->start, found->end, scores);
+    if (const int64_t found = row(key); found >= 0) add_row(static_cast<size_t>(found), scores);
   }
 
   // Applies `add` to each key, in order. Prefetches all rows first, because most are not in the cache.
   void add_all(const std::vector<uint32_t>& keys, float* scores) const {
     constexpr size_t AT_A_TIME = 128;
-    const Slot* found[AT_A_TIME];
+    uint32_t rows[AT_A_TIME];
     for (size_t first = 0; first < keys.size(); first += AT_A_TIME) {
-      const size_t count = std::min(keys.size() - first, AT_A_TIME);
-      for (size_t i = 0; i < count; ++i) prefetch(&slots_[home(keys[first + i])]);
+      const size_t last = std::min(first + AT_A_TIME, keys.size());
+      for (size_t i = first; i < last; ++i) prefetch(firsts_.data() + home(keys[i]));
+      for (size_t i = first; i < last; ++i) prefetch(keys_.data() + firsts_[home(keys[i])]);
+      size_t count = 0;
+      for (size_t i = first; i < last; ++i)
+        if (const int64_t found = row(keys[i]); found >= 0) {
+          rows[count++] = static_cast<uint32_t>(found);
+          prefetch(starts_.data() + found);
+        }
       for (size_t i = 0; i < count; ++i) {
-        found[i] = find(keys[first + i]);
-        prefetch(outputs_.data() + found[i]->start);
-        prefetch(weights_.data() + found[i]->start);
+        prefetch(outputs_.data() + starts_[rows[i]]);
+        prefetch(weights_.data() + starts_[rows[i]]);
       }
-      for (size_t i = 0; i < count; ++i) add_entries(found[i]->start, found[i]->end, scores);
+      for (size_t i = 0; i < count; ++i) add_row(rows[i], scores);
     }
   }
 
@@ -78,31 +86,17 @@ class SparseLinear {
   std::vector<float>& weights() { return weights_; }
 
  private:
-  // A slot of the key table, with all that a lookup needs besides the key; empty if end = 0.
-  struct Slot {
-    uint32_t key = 0, row = 0, start = 0, end = 0;
-  };
-
   void index();
-  // The home slot of a key is given by its upper bits: keys are sorted, so the table is filled from front to
-  // back.
+  // The home of a key is given by its upper bits. Keys are sorted hashes, so those of a home are the few rows
+  // firsts_[home] .. firsts_[home + 1]-1. A hash table would take as much memory as everything else together.
   size_t home(uint32_t key) const { return static_cast<size_t>(static_cast<uint64_t>(key) >> shift_); }
-  const Slot* find(uint32_t key) const {
-    size_t mask = slots_.size() - 1;
-    size_t slot = home(key);
-    while (slots_[slot].end != 0 && slots_[slot].key != key) slot = (slot + 1) & mask;
-    return &slots_[slot];
-  }
-  void add_entries(uint32_t start, uint32_t end, float* scores) const {
-    for (uint32_t at = start; at < end; ++at) scores[outputs_[at]] += weights_[at];
-  }
 
   std::vector<uint32_t> keys_;
   std::vector<uint32_t> starts_{0};  // entries of row r: starts[r] .. starts[r+1]-1
   std::vector<uint16_t> outputs_;    // of each entry
   std::vector<float> weights_;       // of each entry
-  Table<Slot> slots_{Slot{}};        // open addressing
-  int shift_ = 32;                   // 32 − log2 of the number of slots
+  std::vector<uint32_t> firsts_{0, 0};
+  int shift_ = 32;  // 32 − log2 of the number of homes
 };
 
 struct TrainingOptions {

@@ -109,6 +109,7 @@ NeuralNetwork::NeuralNetwork(const NetworkPlan& plan, const GivenArrays& arrays)
     : loops_(&network_loops(plan.instructions)),
       precision_(plan.precision),
       tables_owner_(plan.tables_owner),
+      head_temperature_(plan.head_temperature),
       root_label_(plan.root_label) {
   if (plan.atoms.empty()) throw std::invalid_argument("atoms: expected at least one");
   if (plan.vocabularies.size() != plan.atoms.size())
@@ -119,6 +120,8 @@ NeuralNetwork::NeuralNetwork(const NetworkPlan& plan, const GivenArrays& arrays)
   if (plan.clusters < 1 || (plan.labels == 0 && plan.clusters > 1))
     throw std::invalid_argument("clusters: expected at least 1, and 1 without labels");
   if (plan.order < 1 || plan.order > 2) throw std::invalid_argument("order: expected 1 or 2");
+  if (!(plan.head_temperature > 0) || (plan.order == 1 && plan.head_temperature != 1))
+    throw std::invalid_argument("head_temperature: expected a positive number, and 1 at order 1");
   if (plan.root_label < -1 || plan.root_label >= plan.labels || (plan.root_label >= 0 && plan.labels < 2))
     throw std::invalid_argument("root_label: expected one of several labels");
   if (plan.root_label >= 0)

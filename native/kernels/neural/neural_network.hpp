@@ -16,7 +16,7 @@
 //   sibling.product (K)                         t(h, s, m) = Σ_k w_k · head_h,k · inner_s,k · outer_m,k   order 2 only
 //   tag.<t>.weight (classes, 2H), tag.<t>.bias (classes)
 // At order 2 t(h, s, m) scores dependent m of h next to s, or s = h for the first one on its side, and s(h, m) becomes the logarithm of the
-// probability of the arc among projective trees.
+// probability of the arc among projective trees, over the temperature of heads.
 // The score of an arc in state s is s(h, m) + log softmax_s l(s, h, m): summed over states an arc has the weight exp s(h, m).
 //
 // Numbers are float32. Matrices (tables, input, recurrent, perceptrons, label.product, tags) may also be int8, with
@@ -44,7 +44,8 @@ struct NetworkPlan {
   std::vector<std::string> atoms;
   std::vector<Vocabulary> vocabularies;
   int layers = 1, labels = 0, clusters = 1, tags = 0;
-  int order = 1;  // 2: siblings are scored as well
+  int order = 1;               // 2: siblings are scored as well
+  float head_temperature = 1;  // order 2: what the logarithms of probabilities of arcs are divided by
   int root_label =
       -1;  // the label of all arcs from the root and of no others; -1: every arc may have every label
   NetworkPrecision precision = NetworkPrecision::float32;
@@ -91,6 +92,7 @@ class NeuralNetwork {
   const PackedMatrix& label_product() const { return label_product_; }  // V_s r + p_s, in the order [i][s]
   const PackedMatrix& label_dependent() const { return label_dependent_; }        // q_s · r + b_s
   const std::vector<float>& sibling_product() const { return sibling_product_; }  // empty at order 1
+  float head_temperature() const { return head_temperature_; }
   const std::vector<PackedMatrix>& tags() const { return tags_; }
   const ArcStates& states() const { return states_; }
   int root_label() const { return root_label_; }
@@ -114,6 +116,7 @@ class NeuralNetwork {
   SpacePlan space_plan_;
   PackedMatrix spaces_, arc_product_, label_product_, label_dependent_;
   std::vector<float> sibling_product_;
+  float head_temperature_ = 1;
   std::vector<PackedMatrix> tags_;
   ArcStates states_;
   int root_label_ = -1;

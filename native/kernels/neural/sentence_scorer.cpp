@@ -9,24 +9,28 @@ void SentenceScorer::load(int place, int n, const int32_t* required, bool single
   n_ = n;
   required_ = required;
   arcs_ = batch_->arcs(place, n);
-  if (!network_->sibling_product().empty() && n <= MOST_SIBLING_WORDS) add_siblings(single_root);
+  if (!network_->sibling_product().empty()) add_siblings(single_root);
 }
 
-// Replaces the scores of arcs by log-probabilities; they stay as they are if there is no projective tree.
+// Replaces the scores of arcs by log-probabilities, of long sentences not, and divides them by the temperature. Required heads do not
+// count: what is decided conditions the scores later, whoever scores.
 void SentenceScorer::add_siblings(bool single_root) {
   const size_t stride = batch_->arc_stride();
   SiblingRows& rows = workspace_.rows;
   rows.start(n_);
   for (int h = 0; h <= n_; ++h)
     for (int m = 1; m <= n_; ++m)
-      if (is_allowed(h, m)) rows.arcs[rows.cell(h, m)] = arcs_[h * stride + m];
-  batch_->siblings(place_, rows);
-  marginals_.resize(rows.arcs.size());
-  if (!eisner_siblings_log_marginals_rows(single_root, marginals_.data(), workspace_)) return;
+      if (h != m) rows.arcs[rows.cell(h, m)] = arcs_[h * stride + m];
+  marginals_ = rows.arcs;
+  if (n_ <= MOST_SIBLING_WORDS) {
+    batch_->siblings(place_, rows);
+    eisner_siblings_log_marginals_rows(single_root, marginals_.data(), workspace_);
+  }
   with_siblings_.resize((n_ + 1) * stride);
   for (int h = 0; h <= n_; ++h)
     for (int m = 1; m <= n_; ++m)
-      with_siblings_[h * stride + m] = static_cast<float>(marginals_[rows.cell(h, m)]);
+      with_siblings_[h * stride + m] =
+          static_cast<float>(marginals_[rows.cell(h, m)]) / network_->head_temperature();
   arcs_ = with_siblings_.data();
 }
 

@@ -13,8 +13,8 @@ class SentenceScorer {
  public:
   SentenceScorer(const NeuralNetwork& network, NetworkBatch& batch) : network_(&network), batch_(&batch) {}
 
-  // A sentence of the batch. required: of words 1..n, or null. At order 2 siblings count among projective trees with these arcs, with
-  // one root if single_root is true.
+  // A sentence of the batch. required: of words 1..n, or null. At order 2 siblings count among projective trees, with one root if
+  // single_root is true.
   void load(int place, int n, const int32_t* required, bool single_root);
 
   // s(h, m) + log softmax, of every arc that the required heads allow.

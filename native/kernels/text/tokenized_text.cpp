@@ -175,8 +175,8 @@ class ConlluWriter {
 };
 
 // Whether text that follows may change what was decided up to here: the model looks ahead, and an address may go on to the next space.
-bool may_change(const SqueezedText& text, size_t at) {
-  if (at + LOOK_AHEAD > text.size()) return true;
+bool may_change(const TokenizerModel& tokenizer, const SqueezedText& text, size_t at) {
+  if (at + tokenizer.look_ahead() > text.size()) return true;
   const size_t far = std::min(at + LONGEST_ADDRESS + 1, text.size());
   while (at < far && !text.is_space(at)) ++at;
   return at == text.size();
@@ -193,7 +193,7 @@ TokenizedText tokenized_text(const TokenizerModel& tokenizer, const MultiwordMod
   ConlluWriter writer(tokenizer, multiword, text, squeezed, options);
   for (size_t first = 0, last = 0; last < tokens.size(); ++last) {
     if (!tokens[last].ends_sentence) continue;
-    if (!options.complete && may_change(squeezed, tokens[last].last)) break;
+    if (!options.complete && may_change(tokenizer, squeezed, tokens[last].last)) break;
     writer.sentence(tokens, first, last + 1, first == 0);
     first = last + 1;
   }

@@ -85,6 +85,18 @@ Choice choice_at(const TokenizerModel& model, const SqueezedText& text, const st
   return model.may_cut[class_pair(text.classes[at], text.classes[next])] ? Choice::any : Choice::none;
 }
 
+// How many spaces stand between `start` and the start of its paragraph, as far as they are counted.
+size_t spaces_before(const SqueezedText& text, size_t start) {
+  size_t spaces = 0;
+  const size_t far = start > LONGEST_PARAGRAPH_START ? start - LONGEST_PARAGRAPH_START : 0;
+  for (size_t at = start; at > far; --at) {
+    if (!text.is_space(at - 1)) continue;
+    if (text.lower[at - 1] == '\n') return spaces;
+    if (++spaces == PARAGRAPH_SPACES) return spaces;
+  }
+  return far > 0 ? PARAGRAPH_SPACES : spaces;
+}
+
 size_t next_start(const SqueezedText& text, size_t at) {
   ++at;
   return at < text.size() && text.is_space(at) ? at + 1 : at;
@@ -99,6 +111,7 @@ std::vector<TextToken> walk(const TokenizerModel& model, const SqueezedText& tex
   CutHistory history;
   size_t at = start < text.size() && text.is_space(start) ? start + 1 : start;
   history.start_sentence(text, at);
+  history.paragraph_spaces = spaces_before(text, at);
   while (at < text.size()) {
     history.see(text, at);
     Choice choice = choice_at(model, text, settled, history.sentence_start, at);
@@ -115,6 +128,7 @@ std::vector<TextToken> walk(const TokenizerModel& model, const SqueezedText& tex
     tokens.push_back(
         {static_cast<uint32_t>(history.word_start), static_cast<uint32_t>(at + 1), cut == Cut::sentence});
     at = next_start(text, at);
+    if (text.is_space(at - 1)) history.pass_space(text, at - 1);
     history.end_word(at);
     if (cut == Cut::sentence) history.start_sentence(text, at);
   }
@@ -242,6 +256,7 @@ std::vector<TextToken> tokenizer_decode(const TokenizerModel& model, const Squee
 
 TokenizerModel tokenizer_tables(const SqueezedText& text, const std::vector<TextToken>& tokens) {
   TokenizerModel model;
+  model.paragraphs = true;
   std::vector<Cut> cuts = cuts_of(text, tokens);
   learn_vocabulary(model, text, tokens);
   learn_class_pairs(model, text, cuts);
@@ -269,8 +284,9 @@ SoftmaxItems tokenizer_items(TokenizerModel model, const SqueezedText& text,
 }
 
 TokenizerModel tokenizer_train(const SqueezedText& text, const std::vector<TextToken>& tokens,
-                               const TrainingOptions& options) {
+                               const TrainingOptions& options, bool wide_context) {
   TokenizerModel model = tokenizer_tables(text, tokens);
+  model.wide_context = wide_context;
   SoftmaxItems items = tokenizer_items(model, text, tokens);
   model.cuts = softmax_train(tokenizer_task(), items, options);
   return model;

@@ -28,8 +28,7 @@
 namespace arcwise {
 
 constexpr size_t LONGEST_WORD = 32;  // characters of a neighbouring word that are looked at
-// How far behind a cut the model looks: at the next two words and the spaces around them.
-constexpr size_t LOOK_AHEAD = 2 * LONGEST_WORD + 3;
+constexpr size_t WIDE_WORDS = 4;     // words behind a cut that a model with wide context looks at
 
 enum class Cut : uint8_t { inside, word, sentence };
 
@@ -52,7 +51,11 @@ struct TokenizerModel {
   bool cut_addresses_out = false;   // punctuation beside an address is cut off
   bool cut_names_out = false;       // punctuation beside a name as programs have them is
   bool single_signs = false;        // every emoji and every long dash is a word
+  bool wide_context = false;        // sentence ends depend on more words around (cut_features.hpp)
+  bool paragraphs = false;          // sentence ends depend on where in a paragraph they are
 
+  // How far behind a cut the model looks, in characters: at the next words and the spaces around them.
+  size_t look_ahead() const { return (wide_context ? WIDE_WORDS : 2) * (LONGEST_WORD + 1) + 1; }
   bool knows(uint64_t word_hash) const;
 };
 
@@ -70,7 +73,7 @@ TokenizerModel tokenizer_tables(const SqueezedText& text, const std::vector<Text
 SoftmaxItems tokenizer_items(TokenizerModel model, const SqueezedText& text,
                              const std::vector<TextToken>& tokens);
 TokenizerModel tokenizer_train(const SqueezedText& text, const std::vector<TextToken>& tokens,
-                               const TrainingOptions& options);
+                               const TrainingOptions& options, bool wide_context = false);
 // Fills `never_ends`: the classes around a single space at which less than this share of sentences end.
 void tokenizer_learn_ends(TokenizerModel& model, const SqueezedText& text,
                           const std::vector<TextToken>& tokens, double rare_end);

@@ -43,7 +43,7 @@ def run(
         show_default=False,
     ),
     time: Literal["fast", "full"] = typer.Option(
-        "fast", help="fast: two parsers; full: more epochs, also a beam parser and (with torch) a neural one."
+        "fast", help="fast: two parsers; full: also one with a beam and (with torch) a neural one."
     ),
     most: int = typer.Option(500, min=0, help="List at most this many suspects; 0 lists all words."),
     least: float = typer.Option(

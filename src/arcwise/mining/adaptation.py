@@ -12,9 +12,9 @@ from arcwise.mining.mine import MiningResult
 from arcwise.mining.precedents import lexical_kinds
 from arcwise.mining.words import Codes, codes_of
 
-_VARIANCE = 0.25
+_VARIANCE = 1.0
 """Prior variance of the log-odds that one kind of word adds."""
-_ENOUGH = (2, 4)
+_ENOUGH = (1, 3)
 """Answers about words of one kind that are enough: of one lemma and label; of one label and pair of tags."""
 _LONGEST = 8
 """Longer arcs count as this long."""
@@ -76,7 +76,7 @@ class Adaptation:
     ) -> list[int]:
         """The next words to ask about: the most suspicious ones, with ``spread`` only few of each kind.
 
-        Two answers about a lemma and label, or four about a label and the tags of its arc, say most about the
+        One answer about a lemma and label, or three about a label and the tags of its arc, say most about the
         other words of the kind. Spread questions teach more, but find fewer errors on the way. Where no other
         kinds are left, the most suspicious words come anyway.
         """

@@ -82,12 +82,13 @@ class NeuralModel(Packable):
             native.NeuralNetwork(
                 atoms=list(self.inputs.atoms),
                 vocabularies=list(self.inputs.vocabularies),
-                arrays=_tempered(member, self.temperatures),
+                arrays=_tempered(member, self.temperatures, order=self.config.order),
                 layers=shape.layers,
                 labels=shape.labels,
                 clusters=shape.clusters,
                 tags=len(shape.tags),
                 order=self.config.order,
+                head_temperature=self.temperatures.heads if self.config.order == 2 else 1.0,
                 precision="int8" if self.is_8_bit else "float32",
                 root_label=self.root_label,
             )
@@ -214,11 +215,16 @@ def _stored(member: Mapping[str, npt.NDArray[Any]], precision: Precision) -> dic
     return arrays
 
 
-def _tempered(member: Mapping[str, npt.NDArray[Any]], temperatures: Temperatures) -> dict[str, object]:
-    """Divide the scores of trees and of labels by their temperatures, by scaling the output weights."""
+def _tempered(
+    member: Mapping[str, npt.NDArray[Any]], temperatures: Temperatures, *, order: int
+) -> dict[str, object]:
+    """Divide arc and label scores by the temperatures, by scaling the output weights.
+
+    At order 2 those of arcs stay: the network divides the logarithms of their probabilities.
+    """
     arrays: dict[str, object] = dict(member)
-    by_start = {"arc.": temperatures.heads, "sibling.": temperatures.heads, "label.": temperatures.labels}
-    for start, temperature in by_start.items():
+    heads = temperatures.heads if order == 1 else 1.0
+    for start, temperature in (("arc.", heads), ("label.", temperatures.labels)):
         for name, values in member.items():
             # An 8-bit array is divided through its scales, which are float32 and have the same prefix.
             if name.startswith(start) and temperature != 1 and values.dtype != np.int8:

@@ -167,13 +167,7 @@ class NetworkTeacher:
         for model, network, rows in inputs:
             hidden = network.hidden(rows, batch)
             crf = TreeCRF(
-                arc_scores(
-                    network,
-                    hidden,
-                    batch,
-                    single_root=trees.single_root,
-                    temperature=model.temperatures.heads,
-                ),
+                arc_scores(network, hidden, batch, single_root=trees.single_root) / model.temperatures.heads,
                 batch.lengths,
                 projective=trees.projective,
                 single_root=trees.single_root,

@@ -20,27 +20,20 @@ def sibling_trees(
     batch: Batch,
     *,
     single_root: bool,
-    temperature: float = 1.0,
 ) -> SiblingTreeCRF:
     """Return the distributions over the trees of a batch with the scores ``arcs``, (B, T, T)."""
     return SiblingTreeCRF(
-        arcs / temperature,
-        network.siblings(hidden) / temperature,
-        batch.lengths,
-        projective=True,
-        single_root=single_root,
+        arcs, network.siblings(hidden), batch.lengths, projective=True, single_root=single_root
     )
 
 
-def arc_scores(
-    network: Network, hidden: Hidden, batch: Batch, *, single_root: bool, temperature: float = 1.0
-) -> Tensor:
+def arc_scores(network: Network, hidden: Hidden, batch: Batch, *, single_root: bool) -> Tensor:
     """Return the scores of arcs that a decoder gets, (B, T, T): at order 2 their log-probabilities.
 
     Single precision, in which probabilities below 1e-38 are 0, so that native scores are lower for these.
     """
     arcs = network.arcs(hidden)
     if not network.shape.sibling_size:
-        return arcs / temperature
-    trees = sibling_trees(network, hidden, arcs, batch, single_root=single_root, temperature=temperature)
+        return arcs
+    trees = sibling_trees(network, hidden, arcs, batch, single_root=single_root)
     return torch.log(trees.marginals).clamp(min=_LEAST_LOG_PROBABILITY)

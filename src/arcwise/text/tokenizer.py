@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -70,9 +70,22 @@ class TokenizerConfig:
         low=0,
         below=1,
     )
+    context: Literal["auto", "narrow", "wide"] = option(
+        "auto",
+        "Words that sentence ends depend on: narrow, the next two; wide, four and the endings of all words "
+        "around, for texts without punctuation; auto, wide if most sentences end without punctuation.",
+        choices=("auto", "narrow", "wide"),
+    )
+    sentence_bias: float | None = option(
+        None,
+        "Score added to sentence ends: above 0 for more and shorter sentences, below 0 for fewer (default: "
+        "tuned by cross-validation).",
+        low=-100,
+        high=100,
+    )
     folds: int = option(
         3,
-        "Cross-validation folds for tuning the sentence-boundary bias (0: no bias).",
+        "Cross-validation folds for tuning the bias of sentence ends (0: no bias).",
         low=0,
         high=100,
     )
@@ -92,9 +105,19 @@ class Tokenized:
     places: int
 
 
-def _train_cuts(plain: PlainText, look_alikes: LookAlikes, options: LinearTraining) -> native.Tokenizer:
+def _train_cuts(
+    plain: PlainText, look_alikes: LookAlikes, options: LinearTraining, wide: bool
+) -> native.Tokenizer:
     """Train a tokenizer without multiword tokens."""
-    return native.Tokenizer.train(*_token_arrays(plain), look_alikes=look_alikes.native, options=options)
+    return native.Tokenizer.train(
+        *_token_arrays(plain), look_alikes=look_alikes.native, options=options, wide_context=wide
+    )
+
+
+def _ends_unmarked(plain: PlainText) -> bool:
+    """Whether most sentences end in a letter or digit rather than in punctuation."""
+    ends = [token.form[-1:].isalnum() for token in plain.tokens if token.ends_sentence]
+    return 2 * sum(ends) > len(ends)
 
 
 def _learn_ends(model: native.Tokenizer, plain: PlainText, rare_end: float) -> None:
@@ -165,10 +188,14 @@ class Tokenizer(Packable):
         )
         look_alikes = LookAlikes.learn(treebank)
         plain = plain_text(treebank)
-        model = _train_cuts(plain, look_alikes, options)
-        model.sentence_bias = choose_bias(
-            treebank, config.folds, lambda part: _train_cuts(plain_text(part), look_alikes, options)
-        )
+        wide = config.context == "wide" or (config.context == "auto" and _ends_unmarked(plain))
+        model = _train_cuts(plain, look_alikes, options, wide)
+        if config.sentence_bias is None:
+            model.sentence_bias = choose_bias(
+                treebank, config.folds, lambda part: _train_cuts(plain_text(part), look_alikes, options, wide)
+            )
+        else:
+            model.sentence_bias = config.sentence_bias
         learned = learn_multiword(plain.tokens, look_alikes)
         if learned is not None:
             table, items = learned
@@ -232,6 +259,10 @@ class Tokenizer(Packable):
             "look_alikes": self.look_alikes.pack(),
             "rules": dict(zip(RULES, self._model.rules, strict=True)),
         }
+        # Earlier models lack these features.
+        for name in ("wide_context", "paragraphs"):
+            if getattr(self._model, name):
+                header[name] = True
         if self._table is not None:
             arrays |= pack_linear("multiword", self._model.multiword(), precision)
             header["multiword"] = {
@@ -255,6 +286,8 @@ class Tokenizer(Packable):
             )
             # Models of 0.1 lack these entries.
             model.sentence_bias = _finite(header.get("sentence_bias", 0.0))
+            model.wide_context = bool(header.get("wide_context", False))
+            model.paragraphs = bool(header.get("paragraphs", False))
             look_alikes = LookAlikes.unpack(header.get("look_alikes"))
             model.set_look_alikes(look_alikes.native)
             rules = dict(header.get("rules", {}))

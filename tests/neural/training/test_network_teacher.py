@@ -28,7 +28,7 @@ CASES: list[dict[str, Any]] = [
     {"root_label": "root"},
     {"clusters": 2},
     {"labelled": False},
-    {"order": 2},
+    {"order": 2, "sibling_size": 5},
 ]
 WORDS = small_treebank(crossing=True)
 

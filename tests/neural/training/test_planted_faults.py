@@ -90,7 +90,7 @@ def byte_temperatures() -> None:
 
 
 def sibling_temperatures() -> None:
-    test_model_files.test_temperatures_of_heads_divide_arcs_and_siblings(32)
+    test_model_files.test_temperatures_divide_arcs_and_labels_each_by_their_own({"order": 2})
 
 
 def sibling_losses() -> None:
@@ -171,8 +171,8 @@ FAULTS = [
     Fault("(True, False) if minimum_risk else (False,)", "(False,)", least_risk),
     Fault("torch.where(of_trees.isfinite(), of_trees, "
         "0.0).sum()", "of_trees.sum()", test_trainer.test_sentences_that_no_tree_fits_do_not_spoil_the_others),
-    Fault('"label.": temperatures.labels', '"label.": temperatures.heads', temperatures),
-    Fault('"sibling.": temperatures.heads', '"sibling.": 1.0', sibling_temperatures),
+    Fault('("label.", temperatures.labels)', '("label.", temperatures.heads)', temperatures),
+    Fault("temperatures.heads if order == 1 else 1.0", "temperatures.heads", sibling_temperatures),
     Fault("(heads * self.sibling_product)[:, :, None]", "heads[:, :, None]", native(order=2)),
     Fault("(labels >= 0) & (heads < 0)", "labels >= 0", sibling_losses),
     Fault("-trees_of(arcs).log_prob(heads)", "-trees_of(arcs).score(heads)", sibling_losses),

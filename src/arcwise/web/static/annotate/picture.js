@@ -2,10 +2,8 @@
 
 import { percent } from "./dom.js";
 import { depsOf, labelDecided } from "./edits.js";
+import { crossing, kindOf } from "./kinds.js";
 import { ROWS, cellsOf } from "./rows.js";
-
-const CORE = new Set(["nsubj", "obj", "iobj", "dobj", "csubj", "ccomp", "xcomp", "nsubjpass", "csubjpass", "obl:arg"]);
-const FUNCTION = new Set(["det", "case", "aux", "auxpass", "cop", "mark", "cc", "punct", "clf"]);
 
 const known = (value) => value !== undefined && value !== null && value !== "_" && value !== "";
 
@@ -53,37 +51,6 @@ function labelFor(row, thought, guessed) {
   if (!labels.length) return ["", null];
   const total = labels.reduce((sum, [, , p]) => sum + (p ?? 0), 0);
   return [named(labels[0][1]), total > 0 ? labels[0][2] / total : null];
-}
-
-/** Words whose arc is non-projective: the head does not dominate every word in between. `heads`: index → index of the head, −1 root, null none. */
-function crossing(heads) {
-  const words = new Set();
-  const below = (word, head) => {
-    for (let steps = 0; word !== null && word >= 0 && steps <= heads.length; steps++) {
-      if (word === head) return true;
-      word = heads[word];
-    }
-    return false;
-  };
-  heads.forEach((head, modifier) => {
-    if (head === null || head < 0) return;
-    for (let k = Math.min(head, modifier) + 1; k < Math.max(head, modifier); k++) {
-      if (heads[k] !== null && !below(k, head)) {
-        words.add(modifier);
-        break;
-      }
-    }
-  });
-  return words;
-}
-
-function kindOf(head, label, crosses) {
-  if (head === null) return "unknown";
-  if (head === "0") return "root";
-  if (crosses) return "crossing";
-  const lower = label.toLowerCase(), short = lower.split(":")[0];
-  if (CORE.has(lower) || CORE.has(short)) return "core";
-  return FUNCTION.has(lower) || FUNCTION.has(short) ? "function" : "other";
 }
 
 /** The rows below a word, for screen readers: "NOUN, NN suggested". */
