@@ -4,6 +4,7 @@
 runs everything.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ _TRAINING = [
     str(path)
     for room in ("neural", "distillation")
     for path in (_SOURCE / room).glob("*.py")
-    if "\nimport torch\n" in path.read_text("utf-8")
+    if re.search(r"^(import torch|from (arcwise\.)?torch)\b", path.read_text("utf-8"), re.MULTILINE)
 ]
 HAS_WEB = is_installed("starlette") and is_installed("uvicorn")
 WEB_PAGES = ("docs/reference/annotate-api.md", "docs/reference/server.md")
