@@ -142,6 +142,18 @@ def test_merge_with_conflicts(here: Path, capsys: Output) -> None:
     assert Path("mine.conllu").read_text() == OTHER
 
 
+def test_validate_reports_the_conflicts_that_a_merge_left(here: Path, capsys: Output) -> None:
+    files(base=BIRDS, mine=OTHER, theirs=BIRDS.replace("3\tnsubj", "6\tnsubj"))
+    assert run(["merge", "base.conllu", "mine.conllu", "theirs.conllu", "-o", "out.conllu"]) == 1
+    capsys.readouterr()
+    assert run(["validate", "--level", "ud", "out.conllu"]) == 1
+    conflicts = [line for line in capsys.readouterr().out.splitlines() if "[merge-conflict]" in line]
+    assert conflicts == [  # at the comments that record them
+        "out.conllu:2 (birds): HEAD: unresolved merge conflict; theirs: '6' [merge-conflict]",
+        "out.conllu:3 (birds): DEPREL: unresolved merge conflict; theirs: 'nsubj' [merge-conflict]",
+    ]
+
+
 def test_merge_refuses_two_outputs_and_an_input_as_output(here: Path, capsys: Output) -> None:
     files(base=BIRDS, mine=OTHER, theirs=BIRDS)
     arguments = ["merge", "base.conllu", "mine.conllu", "theirs.conllu"]

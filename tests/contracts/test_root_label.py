@@ -88,6 +88,14 @@ def test_trees_keep_the_rule(parser: Any) -> None:
             assert not [*breaches(parser.parse(treebank, options=ParseOptions(decode=decode)))]
 
 
+@pytest.mark.parametrize("name", ["pipeline", "dmv"])
+def test_pipelines_and_grammars_keep_the_rule(name: str) -> None:
+    for treebank in (odd_sentences(), small_treebank(crossing=True)):
+        parsed = made(name).parse(treebank)
+        assert 0 in parsed.heads
+        assert not [*breaches(parsed)]
+
+
 def test_beams_and_k_best_lists_keep_the_rule(parser: Any) -> None:
     options = [ParseOptions(k_best=4)] if parser.capabilities.k_best else []
     options += [ParseOptions(beam=8, confidence=True)] if parser.capabilities.beam else []

@@ -102,6 +102,37 @@ def test_published_sequences_build_the_published_tree_and_ours_its_arcs_in_the_s
     assert published == ARCS[name]
 
 
+# Jurafsky and Martin, "Speech and Language Processing" (third edition, draft), chapter "Dependency Parsing",
+# figure "Trace of a transition-based parse" (14.7 in the draft of 2019): "Book me the morning flight".
+TRACE = [
+    ("SH", None),
+    ("SH", None),
+    ("RA", ("book", "me")),
+    ("SH", None),
+    ("SH", None),
+    ("SH", None),
+    ("LA", ("flight", "morning")),
+    ("LA", ("flight", "the")),
+    ("RA", ("book", "flight")),
+    ("RA", ("root", "book")),
+]
+"""Moves, and the arc (head, dependent) that each of them adds."""
+
+
+def test_a_printed_trace_of_arc_standard_is_ours_move_by_move() -> None:
+    chosen = system("arc-standard")
+    words = ["root", "book", "me", "the", "morning", "flight"]
+    moves = derivation(chosen, [0, 1, 5, 5, 1])
+    assert moves is not None
+    ours = []
+    for move in moves:
+        kind = chosen.transitions[move.transition].kind
+        pair = (move.right, move.left) if kind == "left-arc" else (move.left, move.right)
+        ours.append((kind, None if kind == "shift" else (words[pair[0]], words[pair[1]])))
+    # Parsing starts after the first shift (Bohnet et al. 2016, section 3.4).
+    assert ours == [(KINDS[kind], arc) for kind, arc in TRACE[1:]]
+
+
 TREEBANK = Treebank.from_string(
     "\n".join(
         [

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from arcwise import InputError, Treebank
+from arcwise.annotation.comparison import FileComparison
+from arcwise.annotation.document import AnnotationDocument
 from arcwise.cli.main import run
 from arcwise.treebanks import stream
 
@@ -49,6 +51,9 @@ def test_other_commands_say_that_it_is_conllu_plus(plus: Path, capsys: pytest.Ca
         ["stats"],
         ["search", "upos=VERB"],
         ["show"],
+        ["evaluate", str(plus)],
+        ["diff", str(plus)],
+        ["merge", str(plus), str(plus)],
     ):
         assert run([*command, str(plus)]) == 2
         message = capsys.readouterr().err
@@ -59,6 +64,17 @@ def test_other_commands_say_that_it_is_conllu_plus(plus: Path, capsys: pytest.Ca
         assert message.count("\n") == 1
     with pytest.raises(InputError, match="is CoNLL-U Plus"):
         list(stream(plus))
+
+
+def test_the_annotation_editor_says_that_it_is_conllu_plus(plus: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is CoNLL-U Plus with the columns ID FORM"):
+        AnnotationDocument.open(plus)
+    assert [path.name for path in tmp_path.iterdir()] == [plus.name]  # no journal is left
+    conllu = tmp_path / "a.conllu"
+    conllu.write_text("1\tHi\t_\tX\t_\t_\t0\troot\t_\t_\n\n")
+    with AnnotationDocument.open(conllu) as document:
+        with pytest.raises(InputError, match="is CoNLL-U Plus with the columns ID FORM"):
+            FileComparison.read(document, plus)
 
 
 def test_global_columns_of_conllu_itself_are_a_comment(tmp_path: Path) -> None:

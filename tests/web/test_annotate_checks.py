@@ -38,6 +38,31 @@ def test_errors_come_first_and_every_rule_is_counted(tmp_path: Path) -> None:
         assert (last["total"], [f["sent_id"] for f in last["findings"]]) == (1201, ["last"])
 
 
+def test_a_frequent_rule_does_not_hide_a_rare_one_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    from arcwise.annotation import background_job
+
+    monkeypatch.setattr(background_job, "OF_EACH_RULE", 2)
+    line = "1\tgo\tgo\t{}\t_\t{}\t0\t{}\t_\t_\n"
+    rows = [line.format("VRB", "_", "root")] * 9
+    rows += [line.format("PRON", "_", "rot"), line.format("VERB", "Mood=Ind", "root")]
+    text = "".join(f"# sent_id = {n}\n# text = go\n{row}\n" for n, row in enumerate(rows))
+    everything = background_job.validation_findings(text.encode(), 1000)
+    found = background_job.validation_findings(text.encode(), 5)
+    assert found["rules"] == everything["rules"]
+    assert {group["rule"]: group["count"] for group in found["rules"]} == {
+        "unknown-upos": 9,
+        "0-is-not-root": 1,
+        "unknown-udeprel": 1,
+        "pron-det-without-prontype": 1,
+    }
+    assert found["findings"] == everything["findings"][:5] + everything["findings"][9:]
+    assert [finding["rule"] for finding in found["findings"][5:]] == [
+        "unknown-udeprel",
+        "0-is-not-root",
+        "pron-det-without-prontype",
+    ]
+
+
 def test_conflicts_of_a_merge_are_findings(tmp_path: Path) -> None:
     from arcwise.treebanks.merging import merge
 

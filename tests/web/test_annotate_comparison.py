@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -147,12 +148,30 @@ def test_without_another_file(served: Served) -> None:
     )
 
 
-def test_a_file_with_a_broken_tree_can_be_compared_with(file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("heads", "differing"),
+    [
+        ({"2": "1"}, {"2": {"head": ["3", "1"]}}),
+        ({"2": "2"}, {"2": {"head": ["3", "2"]}}),
+        ({"2": "77"}, {"2": {"head": ["3", "77"]}}),
+        ({"2": "x"}, {"2": {"head": ["3", "x"]}}),
+        ({"3": "2"}, {"3": {"head": ["0", "2"]}}),
+    ],
+    ids=["cycle", "own head", "no such word", "no number", "no root"],
+)
+def test_a_file_with_a_broken_tree_can_be_compared_with(
+    file: Path, tmp_path: Path, heads: dict[str, str], differing: dict[str, Any]
+) -> None:
     """As ``arcwise diff`` does: somebody may be fixing just this."""
     from arcwise.cli.main import run
 
-    other = tmp_path / "cycle.conllu"
-    other.write_text(ROWS.replace("3\tnsubj\t", "1\tnsubj\t"), "utf-8")
+    rows = [line.split("\t") for line in ROWS.splitlines()]
+    first = rows[: rows.index([""])]
+    for fields in first:
+        if fields[0] in heads:
+            fields[6] = heads[fields[0]]
+    other = tmp_path / "broken.conllu"
+    other.write_text("\n".join("\t".join(fields) for fields in rows) + "\n", "utf-8")
     assert run(["diff", str(file), str(other)]) == 1
     with serving(open_session(file, beside=other)) as served:
-        assert served.sentence(0)["beside"]["rows"] == {"2": {"head": ["3", "1"]}}
+        assert served.sentence(0)["beside"]["rows"] == differing

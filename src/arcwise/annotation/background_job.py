@@ -30,6 +30,8 @@ Report = Callable[[Message], None]
 """Receives each message of a job; the last one has the key ``end``: ``done``, ``failed`` or ``cancelled``."""
 Task = Callable[[Mapping[str, Any], bytes, Report], Message]
 """(request, data, report progress) → the values of the final message."""
+OF_EACH_RULE = 1_000
+"""Findings of every rule that are listed however many findings a file has."""
 
 
 class BackgroundJob:
@@ -213,8 +215,10 @@ def validation_findings(data: bytes, limit: int, language: LanguageData | None =
 
     ``language``: data that levels 4 and 5 check against.
 
-    ``findings``: errors in file order, then warnings, up to ``limit``. ``rules``: the number of findings of
-    every rule, all of them counted: ``{rule, warning, count}``, errors first, the most frequent first.
+    ``findings``: errors in file order, then warnings, up to ``limit``; beyond it only the first
+    ``OF_EACH_RULE`` of every rule, so that a frequent rule never hides a rare one. ``rules``: the number of
+    findings of every rule, all of them counted: ``{rule, warning, count}``, errors first, the most frequent
+    first.
     """
     from arcwise.treebanks import Treebank
     from arcwise.treebanks.validation import RULES, Inventory, check_treebank
@@ -227,11 +231,22 @@ def validation_findings(data: bytes, limit: int, language: LanguageData | None =
     for finding in check_treebank(treebank, inventory, partial=True):
         counts[finding.rule] += 1
         kept = warnings if finding.warning else errors
-        if len(kept) < limit:
+        if len(kept) < limit or counts[finding.rule] <= OF_EACH_RULE:
             kept.append(finding.to_json())
     ordered = sorted(counts.most_common(), key=lambda group: RULES[group[0]].warning)
     rules = [{"rule": rule, "warning": RULES[rule].warning, "count": count} for rule, count in ordered]
-    return {"findings": [*errors, *warnings][:limit], "rules": rules}
+    return {"findings": _limited([*errors, *warnings], limit), "rules": rules}
+
+
+def _limited(findings: list[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
+    """The first findings, and beyond the limit only the first of every rule."""
+    counts = Counter(finding["rule"] for finding in findings[:limit])
+    kept = findings[:limit]
+    for finding in findings[limit:]:
+        counts[finding["rule"]] += 1
+        if counts[finding["rule"]] <= OF_EACH_RULE:
+            kept.append(finding)
+    return kept
 
 
 def _validate(request: Mapping[str, Any], data: bytes, report: Report) -> Message:

@@ -17,7 +17,7 @@ from arcwise.treebanks.adjudication import Choice, field_from
 from arcwise.treebanks.blocks import SentenceBlock
 from arcwise.treebanks.differences import FieldDifference, SentenceDifference, SideBySide
 from arcwise.treebanks.edits import Edit, SetComment, SetField
-from arcwise.treebanks.files import PathLike, refuse_other_encoding
+from arcwise.treebanks.files import PathLike, refuse_other_format
 from arcwise.treebanks.problems import OF_TREES
 
 COMPARED = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps")
@@ -178,7 +178,7 @@ class FileComparison:
 
 def _read(path: PathLike) -> Treebank:
     data = read_bytes(path)
-    refuse_other_encoding(data[:4], path)
+    refuse_other_format(data, path)
     treebank = Treebank(data, source=str(path), strict=False)
     for problem in treebank.problems:
         if problem.kind not in OF_TREES:

@@ -15,7 +15,7 @@ from arcwise.annotation.journal import History, Journal, NewerJournal, file_reco
 from arcwise.annotation.store import Blocks, Snapshot, SpliceMismatch
 from arcwise.errors import InputError
 from arcwise.treebanks import open_output
-from arcwise.treebanks.files import PathLike, path_kind, refuse_other_encoding
+from arcwise.treebanks.files import PathLike, path_kind, refuse_other_format
 
 Stamp = tuple[int, int, int]
 _LEFT_OVER = 600
@@ -129,10 +129,10 @@ def _file(path: PathLike, *, new: bool) -> Path:
             pass
     try:
         with real.open("rb") as stream:
-            start = stream.read(4)
+            start = stream.read(4096)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
-    refuse_other_encoding(start, path)
+    refuse_other_format(start, path)
     return real
 
 

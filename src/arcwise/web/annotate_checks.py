@@ -20,7 +20,7 @@ from arcwise.web.background import Background
 BATCH = 50
 """Sentences counted in one background step."""
 MAX_FINDINGS = 100_000
-"""Findings that can be listed, errors first; those of larger files are counted all the same."""
+"""Findings that can be listed, errors first; beyond them the first of every rule are, and all are counted."""
 Json = dict[str, Any]
 
 

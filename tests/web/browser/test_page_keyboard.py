@@ -63,10 +63,15 @@ def test_the_root_and_wrong_numbers(open_page: OpenPage) -> None:
 
 def test_space_and_arrows_choose_the_head(open_page: OpenPage) -> None:
     tab = open_page(GARDEN)
-    tab.press("Space", "ArrowRight", "Enter")
+    mode = tab.page.locator("#mode")
+    tab.press("Space", "ArrowRight")
+    assert mode.inner_text().startswith("Choose the head of 1 The")
+    tab.press("Enter")
+    assert mode.is_hidden()
     assert tab.row("1", "head") == "3"
     tab.select("2")
     tab.press("Space", "ArrowRight", "Escape")
+    assert mode.is_hidden()
     assert tab.row("2", "head") == "_"
 
 

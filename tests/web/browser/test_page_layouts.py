@@ -141,3 +141,36 @@ def test_every_value_can_be_picked_by_mouse(
     option.click()
     tab.settled()
     assert tab.row("3", column) == last
+
+
+MANY = 40
+"""More values than fit into a list without scrolling."""
+
+
+@pytest.mark.parametrize(
+    ("entry", "column", "last"),
+    [
+        ("Choose the label", "deprel", "dep:l39"),
+        ("Treebank-specific tag (XPOS)", "xpos", "X39"),
+        ("Lemma", "lemma", "song39"),
+        ("Features (FEATS)", "feats", "Case=C39"),
+    ],
+)
+def test_every_value_of_the_file_can_be_picked_by_mouse(
+    open_page: OpenPage, entry: str, column: str, last: str
+) -> None:
+    seen = "1\tsongs\tsong{0}\tNOUN\tX{0}\tCase=C{0}\t2\tdep:l{0}\t_\t_\n"
+    seen += "2\tgo\tgo\tVERB\t_\t_\t0\troot\t_\t_\n\n"
+    tab = open_page(BIRDS + "".join(seen.format(f"{n:02}") for n in range(MANY)))
+    tab.page.wait_for_function("() => own.state.document.inventory.ready")
+    tab.word("3").click(button="right")
+    tab.page.get_by_role("menuitem", name=entry).click()
+    option = tab.page.get_by_role("option", name=last.rpartition("=")[2])
+    option.wait_for()
+    assert tab.page.locator(".popup [role=option]").count() >= MANY
+    option.scroll_into_view_if_needed()
+    option.click()
+    if column == "feats":
+        tab.page.get_by_role("button", name="Save").click()
+    tab.settled()
+    assert tab.row("3", column) == last

@@ -134,12 +134,12 @@ def read_version(path: str, *, may_be_empty: bool = False, name: str | None = No
     """Read a version of a treebank to compare or merge; its trees may be broken, since someone may be fixing
     just these. ``may_be_empty``: accept an empty file. ``name``: what messages call the file."""
     from arcwise.treebanks import Treebank, read_bytes
-    from arcwise.treebanks.files import refuse_other_encoding
+    from arcwise.treebanks.files import refuse_other_format
     from arcwise.treebanks.problems import OF_TREES
 
     data = read_bytes(path)
     shown = name or path
-    refuse_other_encoding(data[:4], shown)
+    refuse_other_format(data, shown)
     treebank = Treebank(data, source=shown, strict=False)
     problem = next((p for p in treebank.problems if p.kind not in OF_TREES), None)
     if problem is not None:
