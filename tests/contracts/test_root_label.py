@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from arcwise.evaluation.deps import deps_arcs
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.inference import Constraints
 from arcwise.models.registry import open_model
 from arcwise.parsing import ParseOptions
 from arcwise.transition import TransitionConfig, TransitionParser
+from arcwise.transition.graphs import gold_graphs
 from arcwise.transition.model import TransitionModel
 from arcwise.treebanks import Treebank
 from contracts.every_parser import PARSERS
@@ -113,6 +115,23 @@ def test_marginals_samples_and_alternatives_keep_the_rule(scored: Any) -> None:
     for sentence in scored.alternatives(odd_sentences(), k=3):
         for head, label in ((a.head, label) for word in sentence for a in word for label, _ in a.labels):
             assert (head == 0) == (label == "root")
+
+
+def test_graphs_keep_the_rule(tmp_path: Path) -> None:
+    made("transition-dag").save(tmp_path / "model")
+    for parser in (made("transition-dag"), open_model(tmp_path / "model")):
+        for treebank in (odd_sentences(), small_treebank(crossing=True)):
+            for sentence in parser.parse(treebank):
+                for head, _, label in deps_arcs(sentence):
+                    assert (head == "0") == (label == "root")
+
+
+@pytest.mark.parametrize("last, rule", [("0:root", True), ("2:root", False), ("0:dep", False)])
+def test_graphs_that_break_the_rule_teach_none(last: str, rule: bool) -> None:
+    bank = small_treebank()
+    arcs = zip(bank.heads.tolist(), bank.column("deprel"), strict=True)
+    graphs = [f"{head}:{label}" for head, label in arcs]
+    assert (gold_graphs(bank.annotate(deps=[*graphs[:-1], last])).root_label >= 0) == rule
 
 
 def test_a_required_label_requires_the_root_or_forbids_it(scored: Any) -> None:

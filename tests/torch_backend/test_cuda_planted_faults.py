@@ -73,7 +73,7 @@ FAULTS: list[tuple[str, str, str, Check, bool]] = [
     ("eisner_chart.cuh", "right += dC(x, j) * I(x, i);", "right += dC(x, j) * I(x, j);", check_sums, True),
     ("eisner_chart.cuh", "if (i > 0) left_arc += left;", "if (i > 1) left_arc += left;", check_sums, True),
     ("eisner_k_best.cu", "(p + 1) * (q + 1) <= k_", "(p + 1) * (q + 1) <= k_ / 2", check_best, True),
-    ("eisner_decode.cu", "a.value > b.value ? a.value", "a.value > 0 ? a.value", check_best, True),
+    ("eisner_best.cuh", "a.value > b.value ? a.value", "a.value > 0 ? a.value", check_best, True),
     (
         "eisner_sample.cu",
         "return uniform * whole < part;",

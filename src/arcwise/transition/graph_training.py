@@ -42,7 +42,7 @@ def train_graph_model(
     for note in notes:
         progress.say(note)
     vocabulary = word_vocabulary(train, config)
-    scorer = make_scorer(config, system, len(gold.labels), vocabulary)
+    scorer = make_scorer(config, system, len(gold.labels), vocabulary, root_label=gold.root_label)
     data = native.TransitionData(scorer, *train.fields)
     data.set_graphs(gold.graphs)
     best = fit(
@@ -51,12 +51,14 @@ def train_graph_model(
         epochs=config.epochs,
         patience=config.patience,
         seed=config.seed,
-        evaluate=None if dev is None else _evaluator(config, system, gold.labels, vocabulary, dev),
+        evaluate=None if dev is None else _evaluator(config, system, gold, vocabulary, dev),
         progress=progress,
     )
     assert best.weights is not None
     report = training_report(train, dev, notes, best)
-    return TransitionModel.build(config, system, gold.labels, vocabulary, best.weights, report=report)
+    return TransitionModel.build(
+        config, system, gold.labels, vocabulary, best.weights, report=report, root_label=gold.root_label
+    )
 
 
 def _notes(gold: GoldGraphs, derivable: npt.NDArray[np.uint8], system: TransitionSystem) -> list[str]:
@@ -75,14 +77,14 @@ def _notes(gold: GoldGraphs, derivable: npt.NDArray[np.uint8], system: Transitio
 def _evaluator(
     config: TransitionConfig,
     system: TransitionSystem,
-    labels: tuple[str, ...],
+    train: GoldGraphs,
     vocabulary: native.Vocabulary,
     dev: Treebank,
 ) -> Callable[[Weights], DevScore]:
     """A function that computes unlabelled and labelled arc F1 on the development data."""
-    gold = [set(graph) for graph in gold_graphs(dev, labels).graphs]
+    gold = [set(graph) for graph in gold_graphs(dev, train.labels).graphs]
     # A separate scorer, because the trainer's holds weights that are not averaged.
-    scorer = make_scorer(config, system, len(labels), vocabulary)
+    scorer = make_scorer(config, system, len(train.labels), vocabulary, root_label=train.root_label)
     data = native.TransitionData(scorer, *dev.fields)
 
     def evaluate(weights: Weights) -> DevScore:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from arcwise.evaluation.deps import deps_arcs
+from arcwise.inference.labels import only_root_label
 from arcwise.treebanks import Treebank
 
 GraphArcs = list[tuple[int, int, int]]
@@ -20,6 +23,12 @@ class GoldGraphs:
     labels: tuple[str, ...]
     with_empty_nodes: int
     doubled: int
+
+    @property
+    def root_label(self) -> int:
+        """The label of all arcs from the root and of no others; -1 if there is none."""
+        arcs = np.array([arc for graph in self.graphs for arc in graph], np.int32).reshape(-1, 3)
+        return only_root_label(arcs[:, 0], arcs[:, 2])
 
 
 def gold_graphs(treebank: Treebank, labels: Sequence[str] | None = None) -> GoldGraphs:
