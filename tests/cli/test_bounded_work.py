@@ -1,6 +1,6 @@
 """Files made to be slow: commands take time and memory in proportion to the file, or refuse in one line.
 
-Each command runs in a process with bounded memory; a quadratic one would not end before its timeout.
+Each command runs in a process with bounded memory and processor time, which a quadratic one exceeds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from arcwise.treebanks.validation import tree as validation_tree
 from arcwise.treebanks.validation.tree import RawTree
 from arcwise.trees import tree_properties
 
-MEMORY = 2_000_000_000
+MEMORY, SECONDS = 2_000_000_000, 30
 
 
 def sentence(*rows: str, text: str = "w") -> str:
@@ -38,20 +38,22 @@ def row(
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """A command with bounded address space; generous time, far below that of a quadratic one."""
+    """A command with bounded address space and processor time, not of the clock: other work on the machine
+    does not count."""
 
     def bound() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
 
     command = [sys.executable, "-m", "arcwise", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, preexec_fn=bound, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=500, preexec_fn=bound, check=False)
 
 
 def long_fields() -> Iterator[tuple[str, str]]:
     yield "features", row(feats="|".join(f"f{i}=x" for i in range(16_000)))
-    yield "heads", row(deps="|".join(f"{i}:X" for i in range(100_000)))
+    yield "heads", row(deps="|".join(f"{i}:X" for i in range(500_000)))
     yield "relations", row(deps="|".join(f"0:{'ab'[i % 2]}" for i in range(100_000)))
-    yield "many features", row(feats="|".join(f"f{i}=x" for i in range(200_000)))
+    yield "many features", row(feats="|".join(f"f{i}=x" for i in range(1_000_000)))
     yield "attributes", row(misc="|".join(f" a{i}=1" for i in range(100_000)))
 
 
@@ -66,7 +68,7 @@ def test_validate_of_a_very_long_field_is_linear(line: str, form: list[str], tmp
     assert "and more of this rule; the first 100 are listed" in result.stdout
     lines = result.stdout.splitlines()
     assert len(lines) < 800
-    assert form or max(map(len, lines)) < 1500
+    assert max(map(len, lines)) < (300_000 if form else 1500)
 
 
 @pytest.mark.slow

@@ -363,6 +363,25 @@ def test_utf_16_is_named(command: str, parameter: str, name: str, here: Prepared
     assert f"{path}: is UTF-16 text, expected UTF-8" in told
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "parameter"), TREEBANKS)
+def test_a_line_without_end_is_one_message(
+    command: str, parameter: str, here: Prepared, capsys: Output
+) -> None:
+    path = here.folder / "endless.conllu"
+    path.write_bytes(b"1" * 10_000_000)
+    if command == "validate":
+        assert run(here.arguments(command, **{parameter: str(path)})) == 1
+        told = capsys.readouterr().out
+    elif command == "search":
+        assert run(here.arguments(command, **{parameter: str(path)})) in (1, 2)
+        told = capsys.readouterr().err
+    else:
+        told = refused(here, here.arguments(command, **{parameter: str(path)}), capsys)
+    assert "endless.conllu" in told
+    assert len(told) < 11_000
+
+
 # ---- what is printed
 
 

@@ -113,6 +113,21 @@ def test_broken_records_end_with_status_1(here: Path, capsys: Output) -> None:
     assert run(corpus("--max-errors", "2", out="few")) == 1
 
 
+def test_a_row_that_json_cannot_express_stops_no_job(here: Path, capsys: Output) -> None:
+    """A multiword token with HEAD x ended it with a traceback, and again when it was run once more."""
+    row = "{}\t{}\t_\tNOUN\t_\t_\t{}\t_\t_\t_\n"
+    good = row.format(1, "Birds", 0) + "\n"
+    bad = row.format("1-2", "del", "x") + row.format(1, "de", 0) + row.format(2, "el", 1) + "\n"
+    (here / "rows").mkdir()
+    (here / "rows/a.conllu").write_text(good + bad + good)
+    for again in (False, True):
+        assert run(["parse", "--in", "rows", "--out", "parsed", "--to", "json"]) == 1
+        told = capsys.readouterr().err
+        assert "Traceback" not in told
+        assert "1 broken: parsed/errors.jsonl" in told, again
+    assert [e["line"] for e in errors(here / "parsed")] == [3]
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

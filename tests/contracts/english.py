@@ -1,5 +1,7 @@
 """A few paragraphs of our own in English, for tests of the model that comes with arcwise."""
 
+import random
+
 TEXT = """
 The old harbour had been closed for years when the first boats came back. Nobody in the village knew who had sent them, or why
 they arrived at night. My grandmother, who remembered the war, told us to stay inside and to keep the lamps low. We did not listen.
@@ -25,3 +27,14 @@ onions and a broken violin. The violin, he explained, had belonged to his wife, 
 the sheep. One of the children had fallen ill; the other refused to speak. The box contained books, seeds and a clock that had
 stopped. Would we hide them until spring? My father looked at my mother, my mother looked at the soup, and I went to fetch more bowls.
 """
+
+
+def random_english(size: int) -> str:
+    """Sentences in random order, so that no two pieces have the same lengths."""
+    sentences, rng = [line for line in TEXT.split(". ") if line], random.Random(1)
+    parts: list[str] = []
+    length = 0
+    while length < size:
+        parts.append(" ".join(rng.choice(sentences) + "." for _ in range(rng.randint(1, 9))) + "\n\n")
+        length += len(parts[-1])
+    return "".join(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from arcwise.cli.main import run
 from arcwise.errors import ModelError
 from arcwise.learning.model_file import Packed, write_model
-from arcwise.models.registry import open_packed
+from arcwise.models.registry import open_model, open_packed
 from contracts.damaged_models import KINDS, run_faults
 from contracts.every_parser import PARSERS
 
@@ -56,6 +57,20 @@ def test_a_word_atom_out_of_range_is_refused() -> None:
     alphabets = {**packed.header["alphabets"], "word_atom": 10}
     with pytest.raises(ModelError, match="word_atom: found 10, expected a place in atoms"):
         open_packed(replace(packed, header={**packed.header, "alphabets": alphabets}))
+
+
+@pytest.mark.parametrize("value", ["x", 1, None, []])
+def test_a_column_that_does_not_exist_is_refused(value: Any, tmp_path: Path) -> None:
+    """The grammar was opened, and the first sentence was refused."""
+    grammar = PARSERS["dmv"]()
+    packed = grammar.pack("int8")
+    with pytest.raises(ModelError, match="column: found"):
+        open_packed(replace(packed, header={**packed.header, "column": value}))
+    grammar.save(tmp_path / "grammar.json")
+    saved = json.loads((tmp_path / "grammar.json").read_text())
+    (tmp_path / "damaged.json").write_text(json.dumps({**saved, "column": value}))
+    with pytest.raises(ModelError, match=r"damaged\.json: .*column: found"):
+        open_model(tmp_path / "damaged.json")
 
 
 @pytest.mark.parametrize("value", ["x", 1, None, [], True])

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -10,6 +14,9 @@ from arcwise import native
 from arcwise.errors import InputError, NoTreeError
 from arcwise.inference.arc_matrices import ArcMatrices
 from arcwise.inference.distribution import TreeDistribution, TreeDistributionBatch
+from arcwise.inference.eisner import eisner_decode, eisner_marginals
+from arcwise.inference.matrix_tree import matrix_tree_marginals
+from arcwise.inference.spanning_tree import spanning_tree_decode
 from arcwise.trees import Tree
 
 CLASSES = [(projective, single) for projective in (False, True) for single in (False, True)]
@@ -64,6 +71,42 @@ def test_decoded_trees_equal_checked_ones() -> None:
     for tree in (trees.best(), *trees.k_best(4)):
         checked = Tree(tree.heads, tree.labels)
         assert (checked, hash(checked), repr(checked)) == (tree, hash(tree), repr(tree))
+
+
+KERNELS: dict[str, tuple[Callable[..., object], Callable[[TreeDistribution], object]]] = {
+    "best tree": (spanning_tree_decode, TreeDistribution.best),
+    "best projective tree": (eisner_decode, TreeDistribution.best),
+    "marginals": (matrix_tree_marginals, lambda trees: trees.marginals),
+    "projective marginals": (eisner_marginals, lambda trees: trees.marginals),
+}
+
+
+def microseconds(ask: Callable[[], object]) -> float:
+    """Processor time of this thread; the minimum of many rounds, so that other work on the machine does not
+    count."""
+
+    def round_of(calls: int) -> float:
+        start = time.thread_time_ns()
+        for _ in range(calls):
+            ask()
+        return (time.thread_time_ns() - start) / calls
+
+    return min(round_of(20) for _ in range(200)) / 1000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [10, 25])
+@pytest.mark.parametrize("question", KERNELS)
+def test_the_constructor_and_one_question_take_12_microseconds_more_than_the_kernel(
+    question: str, n: int
+) -> None:
+    kernel, ask = KERNELS[question]
+    scores, projective = matrix(n), "projective" in question
+
+    def answer() -> object:
+        return ask(TreeDistribution(scores, projective=projective, single_root=True))
+
+    assert microseconds(answer) - microseconds(partial(kernel, scores, single_root=True)) <= 12
 
 
 def test_later_changes_of_the_scores_do_not_reach_the_distribution() -> None:

@@ -1,6 +1,7 @@
 """The English model that comes with arcwise."""
 
 import io
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from arcwise.models import shipped_models
 from arcwise.models.train_pipeline import raw_text_scores
 from arcwise.parsing.parser import TAGS, ParseOptions
 from arcwise.treebanks import Treebank
+from contracts.english import random_english
 
 ROOT = Path(__file__).parents[2]
 
@@ -140,6 +142,25 @@ def test_raw_text_is_indexed_once_and_written_once(
     documents = nlp.analyse_texts([text, "Birds sing.", ""], options=options)
     assert [document.to_conllu().count("\troot\t") for document in documents] == [2, 1, 0]
     assert calls == {"treebank_layout": 1, "treebank_written": 1}
+
+
+def seconds(nlp: Any, text: bytes) -> float:
+    """Processor time from raw text to CoNLL-U."""
+    start = time.process_time()
+    for analysis in nlp.analyses(io.BytesIO(text), options=ParseOptions()):
+        len(analysis.treebank.data)
+    return time.process_time() - start
+
+
+@pytest.mark.slow
+def test_en_fast_is_three_times_as_fast_as_en() -> None:
+    """In turns, loaded or not: the minimum of the rounds, so that other work on the machine does not
+    count."""
+    text = random_english(100_000).encode()
+    models = {name: arcwise.load(name) for name in ("en", "en-fast")}
+    rounds = [{name: seconds(nlp, text) for name, nlp in models.items()} for _ in range(5)]
+    fastest = {name: min(times[name] for times in rounds) for name in models}
+    assert fastest["en"] >= 3 * fastest["en-fast"]
 
 
 def test_the_picture_of_the_readme_is_a_parse(tmp_path: Path) -> None:

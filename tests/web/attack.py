@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,18 +56,24 @@ def peak_megabytes(pid: int) -> int:
     """The most memory that a process ever had."""
     found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
     assert found is not None
-    return int(found[1]) // 1024
+    return int(found[1]) * 1024 // 10**6
+
+
+@contextlib.contextmanager
+def attacked(service: Process) -> Iterator[None]:
+    """Check that the service answers others meanwhile, and its memory."""
+    workers = service.workers()
+    with Watch(service) as watch:
+        yield
+    assert service.workers() == workers, "a worker died"
+    assert watch.longest_pause < MAX_PAUSE
+    assert watch.megabytes() < MAX_MEGABYTES
 
 
 def attack(service: Process, body: bytes, path: str = "/v1/parse", kind: str = "application/json") -> Answer:
     """Send one request, and check that the service answered others meanwhile, and its memory."""
-    workers = service.workers()
-    with Watch(service) as watch:
-        answer = service.ask("POST", path, headers={"Content-Type": kind}, body=body)
-    assert service.workers() == workers, "a worker died"
-    assert watch.longest_pause < MAX_PAUSE
-    assert watch.megabytes() < MAX_MEGABYTES
-    return answer
+    with attacked(service):
+        return service.ask("POST", path, headers={"Content-Type": kind}, body=body)
 
 
 def attack_editor(editor: Editor, ask: Callable[[], Answer]) -> Answer:

@@ -320,8 +320,10 @@ def test_too_many_requests(monkeypatch: pytest.MonkeyPatch) -> None:
         refused = service.parse(text="too many")
         assert (refused.status, refused.headers["retry-after"]) == (429, "1")
         assert refused.json() == {"error": "queue: 1 requests are waiting; try again in a second"}
+        assert [service.get(path).status for path in ("/livez", "/healthz", "/readyz")] == [200, 200, 503]
         slow.go.set()
         assert (first.result().status, second.result().status) == (200, 200)
+        assert service.get("/readyz").status == 200
 
 
 def test_errors_of_the_library_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

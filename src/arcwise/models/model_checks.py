@@ -15,6 +15,8 @@ import numpy as np
 from arcwise.errors import ModelError
 from arcwise.learning.model_file import Packed
 from arcwise.parsing.parser import DECODERS, Parser
+from arcwise.treebanks.columns import COLUMNS
+from arcwise.treebanks.files import PathLike
 
 
 def check_packed(packed: Packed) -> None:
@@ -188,10 +190,22 @@ def _check_neural_parser(parser: Any, packed: Packed) -> None:
                 raise _damaged(packed, f"array 'member.{number}.{name}': the network has none of that name")
 
 
+def check_column(column: str, path: PathLike) -> None:
+    """Check the column that a grammar reads its tags from; raises ``ModelError``."""
+    if column not in COLUMNS:
+        reason = f"column: found {column[:100]!r}, expected one of {', '.join(COLUMNS)}"
+        raise ModelError(f"{path}: is a damaged dmv model ({reason})")
+
+
+def _check_grammar_parser(parser: Any, packed: Packed) -> None:
+    check_column(parser.column, packed.path)
+
+
 _REBUILT: Mapping[str, Callable[[Any, Packed], None]] = {
     "graph": _check_graph_parser,
     "siblings": _check_sibling_parser,
     "transition": _check_transition_parser,
     "neural": _check_neural_parser,
+    "dmv": _check_grammar_parser,
     "tag-averaged": _check_scored,
 }

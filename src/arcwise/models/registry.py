@@ -16,7 +16,7 @@ from arcwise.errors import ArcwiseError, MissingExtraError, ModelError, OptionEr
 from arcwise.learning.model_file import Packed, read_model, starts_as_json
 from arcwise.log import logger
 from arcwise.models.installed import find_model, how_to_get, installed_names, shipped_models
-from arcwise.models.model_checks import check_packed, check_parser
+from arcwise.models.model_checks import check_column, check_packed, check_parser
 from arcwise.parsing.parser import Parser
 from arcwise.treebanks.files import PathLike, path_kind
 
@@ -133,7 +133,9 @@ def open_model(path: PathLike) -> Parser:
 
 def _load_grammar(parser: Any, path: Path) -> Parser:
     try:
-        return parser.load(path)  # type: ignore[no-any-return]
+        grammar = parser.load(path)
+        check_column(grammar.column, path)
+        return grammar  # type: ignore[no-any-return]
     except ArcwiseError:
         raise
     except _DAMAGE as error:

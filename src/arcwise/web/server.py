@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 SWITCH_INTERVAL = 0.0005
 """Thread switch interval in seconds (default 5 ms), so that requests need not wait for other threads."""
+COLLECTED_OBJECTS = 20_000
+"""New objects between two garbage collections (default 700). Reading a large JSON body makes a million of
+them; with the default, most of its time goes to collections, during which no other thread runs."""
 
 
 def require_web(*libraries: str) -> None:
@@ -100,11 +103,13 @@ def serve(
         "lifespan": "on",
     }
     config = uvicorn.Config(app, **{**defaults, **settings})
-    before = sys.getswitchinterval()
+    before, thresholds = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(SWITCH_INTERVAL)
+    gc.set_threshold(COLLECTED_OBJECTS, *thresholds[1:])
     gc.freeze()  # long-lived objects: keep them out of collections, which would delay requests
     try:
         Server(config).run(sockets=[listening])
     finally:
         sys.setswitchinterval(before)
+        gc.set_threshold(*thresholds)
         gc.unfreeze()
