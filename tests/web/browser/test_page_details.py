@@ -9,8 +9,18 @@ from typing import Any
 import pytest
 
 from web.browser.driver import BIRDS, GARDEN, OpenPage, Tab
-from web.browser.states import COORDINATED, LONG_TEXT, NARROW, PHONE, RIGHT, STATES, TOKEN, ZOOMED
+from web.browser.states import COORDINATED, LONG_TEXT, NARROW, PHONE, RIGHT, STATES, TOKEN, WIDE, ZOOMED
 
+STATES_OF_THE_LOOKS = {
+    "light": lambda state: state.size == WIDE and not state.dark,
+    "dark": lambda state: state.size == WIDE and state.dark,
+    "700 px": lambda state: state.size[0] == 700 and state.zoom == 1,
+    "390 px": lambda state: state.size[0] == 390,
+    "200 % zoom": lambda state: state.zoom == 2 and state.size == ZOOMED,
+    "right-to-left": lambda state: state.conllu == RIGHT,
+    "120 words": lambda state: state.conllu == LONG_TEXT,
+    "5,000 sentences": lambda state: isinstance(state.conllu, str) and state.conllu.count("sent_id") == 5000,
+}
 LEFT, RIGHT_EDGE = "left", "right"
 
 
@@ -29,6 +39,11 @@ def spread(values: list[float]) -> float:
 
 def resize(tab: Tab, size: tuple[int, int]) -> None:
     tab.page.set_viewport_size({"width": size[0], "height": size[1]})
+
+
+@pytest.mark.parametrize("wanted", STATES_OF_THE_LOOKS)
+def test_the_script_of_screenshots_has_every_state_of_the_looks(wanted: str) -> None:
+    assert [name for name, state in STATES.items() if STATES_OF_THE_LOOKS[wanted](state)]
 
 
 def test_what_is_folded_below_one_percent_is_shown_as_less_than_one_percent(open_page: OpenPage) -> None:

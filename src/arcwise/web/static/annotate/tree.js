@@ -116,7 +116,7 @@ function cellWidth(cell, vertical) {
 /** A line of a cell; `note`: its probability. */
 function cellLine(cell, text, note, x, y, anchor = null) {
   const line = textAt({ class: `tag ${cell.name}${cell.proposed ? " proposed" : ""}`, "data-column": cell.name, "text-anchor": anchor }, x, y, text);
-  if (note) line.append(svg("tspan", { class: "doubt" }, ` ${note}`));
+  if (note) line.append(" ", svg("tspan", { class: "doubt" }, note)); // the space outside, as in the accessible name
   return line;
 }
 
