@@ -226,3 +226,31 @@ def test_the_first_line_of_the_header_stays_one_line(open_page: OpenPage, size: 
     where, saved = (tab.page.locator(name).bounding_box() for name in ("#where", "#saved"))
     assert abs(where["y"] + where["height"] / 2 - saved["y"] - saved["height"] / 2) < 3
     assert saved["x"] + saved["width"] <= size[0]
+
+
+def test_the_search_for_suspicious_annotations_reports_its_step(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.press("Shift+K")
+    line = tab.page.locator("#side-checks .line").first
+    for told, shown in (
+        ("greedy: training without part 3 (7 of 12)", "Searching for suspicious annotations, step 7 of 12 …"),
+        ("starting", "Searching for suspicious annotations …"),
+    ):
+        tab.page.evaluate("(told) => own.views.checks.progress({ state: 'training', done: 0.5, told })", told)
+        assert line.inner_text() == shown
+
+
+def test_a_list_that_is_higher_than_the_room_above_and_below_opens_beside_the_word(
+    open_page: OpenPage,
+) -> None:
+    tab = open_page(BIRDS)
+    resize(tab, (1280, 600))
+    tab.select("3")
+    tab.press("d")
+    tab.page.locator(".picker li").first.wait_for()
+    word, picker = tab.word("3").bounding_box(), tab.page.locator(".picker").bounding_box()
+    header = tab.page.locator("header").bounding_box()
+    apart = picker["x"] >= word["x"] + word["width"] or picker["y"] >= word["y"] + word["height"]
+    assert apart
+    assert picker["y"] >= header["y"] + header["height"]
+    assert picker["y"] + picker["height"] <= 600

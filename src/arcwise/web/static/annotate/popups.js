@@ -43,9 +43,10 @@ function place(box, at) {
   const below = at.bottom + 6 + size.height < window.innerHeight, above = at.top - size.height - 6 >= MARGIN;
   const right = at.right + 6 + size.width < window.innerWidth - MARGIN, left = at.left - size.width - 6 >= MARGIN;
   const centred = at.left + at.width / 2 - size.width / 2;
-  const wanted = below || above ? centred : right ? at.right + 6 : left ? at.left - size.width - 6 : centred;
-  box.style.left = `${Math.max(MARGIN, Math.min(wanted, window.innerWidth - size.width - MARGIN))}px`;
-  box.style.top = `${Math.max(MARGIN, below ? at.bottom + 6 : at.top - size.height - 6)}px`;
+  const inside = (wanted, length, window) => Math.max(MARGIN, Math.min(wanted, window - length - MARGIN));
+  const beside = !below && !above && (right || left);
+  box.style.left = `${inside(!beside ? centred : right ? at.right + 6 : at.left - size.width - 6, size.width, window.innerWidth)}px`;
+  box.style.top = `${beside ? inside(at.top, size.height, window.innerHeight) : Math.max(MARGIN, below ? at.bottom + 6 : at.top - size.height - 6)}px`;
 }
 
 function popup(at, attributes, done, ...children) {
