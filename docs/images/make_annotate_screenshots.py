@@ -1,9 +1,9 @@
 """Screenshots of every state of the annotation page, to look at after a change of its looks.
 
 ``python docs/images/make_annotate_screenshots.py FOLDER [NAME …]`` writes FOLDER/NAME.png for each state of
-``tests/web/browser/states.py``: light and dark, wide, narrow and as narrow as a phone, right-to-left,
-120 words, 5,000 sentences, each menu, dialog and panel. It needs Chromium (ARCWISE_CHROMIUM, or on the PATH)
-and ``pip install 'arcwise[web,test-browser]'``.
+``tests/web/browser/states.py``: light and dark, wide, narrow and as narrow as a phone, at 200 % zoom,
+right-to-left, 120 words, 5,000 sentences, each menu, dialog and panel. It needs Chromium (ARCWISE_CHROMIUM,
+or on the PATH) and ``pip install 'arcwise[web,test-browser]'``.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ Act = Callable[[Tab], Any]
 
 SAMPLE = Path(__file__).parents[3] / "src" / "arcwise" / "data" / "sample-gold.conllu"
 WIDE, NARROW, PHONE = (1400, 850), (700, 900), (390, 844)
+ZOOMED = (700, 425)
+"""The window of WIDE at 200 % zoom, in CSS pixels."""
 
 
 def sample(*, tags: bool = True) -> str:
@@ -189,7 +191,7 @@ IS_OPEN = waits(WORDS)
 
 @dataclass(frozen=True)
 class State:
-    """One state of the page; ``conllu``: a file, or the files of a folder by name."""
+    """A state of the page. ``conllu``: a file, or the files of a folder by name; ``zoom``: of the browser."""
 
     conllu: str | dict[str, str]
     act: Act = IS_OPEN
@@ -198,6 +200,7 @@ class State:
     model: bool = True
     word: str | None = "6"
     beside: str | None = None
+    zoom: float = 1
 
     @contextmanager
     def shown(self, browser: Any, folder: Path) -> Iterator[Tab]:
@@ -217,7 +220,9 @@ class State:
         with served_here(file, model=self.model, beside=None if self.beside is None else other) as server:
             width, height = self.size
             context = browser.new_context(
-                viewport={"width": width, "height": height}, color_scheme="dark" if self.dark else "light"
+                viewport={"width": width, "height": height},
+                color_scheme="dark" if self.dark else "light",
+                device_scale_factor=self.zoom,
             )
             tab = Tab(context, server)
             if self.word is not None:
@@ -238,6 +243,8 @@ STATES: dict[str, State] = {
     "narrow": State(sample(), size=NARROW),
     "phone": State(sample(), size=PHONE),
     "phone-dark": State(sample(), size=PHONE, dark=True),
+    "zoom": State(sample(), size=ZOOMED, zoom=2),
+    "zoom-dark": State(sample(), size=ZOOMED, zoom=2, dark=True),
     "rows": State(sample(tags=False), looks(ROWS, ".tag.lemma")),
     "rows-dark": State(sample(tags=False), looks(ROWS, ".tag.lemma"), dark=True),
     "table": State(sample(tags=False), runs("Shift+E", "Escape", shows="#table tbody tr")),
@@ -246,8 +253,11 @@ STATES: dict[str, State] = {
     "alternative": State(sample(), runs("ArrowDown", shows=".arc.preview")),
     "message": State(sample(), tells),
     "right-to-left": _plain(RIGHT, IS_OPEN, "4"),
+    "right-to-left-phone": _plain(RIGHT, IS_OPEN, "4", size=PHONE),
     "right-to-left-vertical": _plain(RIGHT, looks(VERTICAL, "#tree svg.vertical"), "4"),
     "long": _plain(LONG_TEXT, IS_OPEN, "9"),
+    "long-phone": _plain(LONG_TEXT, IS_OPEN, "9", size=PHONE),
+    "long-zoom": _plain(LONG_TEXT, IS_OPEN, "9", size=ZOOMED, zoom=2),
     "long-fit": _plain(LONG_TEXT, runs("Shift+Z", shows="#message"), "9"),
     "long-vertical": _plain(LONG_TEXT, looks(VERTICAL, "#tree svg.vertical"), "9"),
     "vertical": State(
@@ -258,6 +268,9 @@ STATES: dict[str, State] = {
     "token": _plain(TOKEN, waits(".token")),
     "blank": _plain("", waits("#tree .invitation"), None),
     "many": _plain("".join(chain(LONG, f"s{i}") for i in range(5000)), waits("#side-worklist .item"), "3"),
+    "many-phone": _plain(
+        "".join(chain(LONG, f"s{i}") for i in range(5000)), waits("#side-worklist .item"), "3", size=PHONE
+    ),
     # menus, prompts and dialogs
     "menu": State(sample(), clicks("#word-6", ".menu", "right")),
     "more": State(sample(), clicks("#more", ".menu")),

@@ -106,11 +106,16 @@ def test_errors_and_warnings_are_told_apart_filtered_and_muted(open_page: OpenPa
         tab.word("3").locator(".mark").get_attribute("class"),
     )
     assert marks == ("mark finding", "mark warning")
+    colour = "(element, name) => getComputedStyle(element)[name]"
+    fills = [tab.word(row).locator(".mark").evaluate(colour, "fill") for row in "13"]
+    assert fills[0] != fills[1]
     tab.press("Shift+K")
     panel = tab.page.locator("#side-checks")
     panel.locator("details.error").first.wait_for()
     warnings, errors = panel.locator("details.warning"), panel.locator("details.error")
     assert warnings.count() == errors.count() == 1
+    edges = [group.evaluate(colour, "borderInlineStartColor") for group in (errors, warnings)]
+    assert edges == fills
     panel.locator("#checks-filter").select_option("error")
     assert errors.is_visible()
     assert not warnings.is_visible()

@@ -61,7 +61,7 @@ def test_words_of_all_hits_are_split_after_a_preview(open_page: OpenPage) -> Non
     tab.page.locator("#search-changes").fill('split "can" "not"')
     tab.page.get_by_role("button", name="Preview").click()
     tab.page.get_by_text("2 sentences would change").wait_for()
-    assert "split into can, not" in tab.page.locator("#side-search .change").first.inner_text()
+    assert "split into can + not" in tab.page.locator("#side-search .change").first.inner_text()
     tab.page.get_by_role("button", name="Apply").click()
     tab.page.wait_for_function("() => own.state.sentence.rows.length === 4")
     assert [row["form"] for row in tab.process.sentence(1)["rows"]] == ["They", "can", "not", "swim"]

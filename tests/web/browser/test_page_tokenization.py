@@ -12,7 +12,7 @@ def test_a_sentence_is_tokenized_again(open_page: OpenPage) -> None:
     tab.command("Tokenize the sentence again")
     tab.page.locator("dialog li").nth(1).wait_for()
     shown = tab.page.locator("dialog li").all_inner_texts()
-    assert shown == ["word 3 is split into sleep, .", "word 2 is split into did, n't (multiword token)"]
+    assert shown == ["word 3 is split into sleep + .", "word 2 is split into did + n't (multiword token)"]
     assert tab.page.evaluate("own.state.sentence.rows.length") == 3  # nothing has changed yet
     tab.page.get_by_role("button", name="Apply").click()
     tab.page.wait_for_function("() => own.state.sentence.rows.length === 6")

@@ -1,10 +1,11 @@
 // The tree view: redraws when the sentence changes, marks the selection, and handles the mouse.
 
-import { percent, svg, tell } from "./dom.js";
+import { button, percent, svg, tellUntil } from "./dom.js";
 import { Drawing } from "./tree.js";
 import { picture } from "./picture.js";
 
 const READABLE = 0.5; // zoom below which text is hard to read
+const HINT = 8000; // milliseconds after which a hint goes
 const LOWEST = 200; // pixels of height that a tree always gets
 const FAR = 6; // pixels that the mouse must move to start a drag
 
@@ -222,6 +223,11 @@ export class Canvas {
     const fitting = Math.min(1, (box.clientWidth - edge) / drawn.width, (most - edge) / drawn.height);
     const back = Math.abs(state.view.zoom - fitting) < 0.001;
     state.look({ zoom: back ? 1 : fitting });
-    if (!back && fitting < READABLE) tell(`The whole tree at ${percent(fitting)} of its size; Shift Z goes back. The vertical layout (More) keeps words readable.`);
+    if (back || fitting >= READABLE) return;
+    const gone = tellUntil(`The whole tree at ${percent(fitting)} of its size; Shift Z goes back.${state.view.vertical ? "" : " The vertical layout keeps words readable."}`, "", ...(state.view.vertical ? [] : [button("Vertical layout", () => {
+      gone();
+      state.look({ vertical: true, zoom: 1 });
+    })]));
+    setTimeout(gone, HINT);
   }
 }

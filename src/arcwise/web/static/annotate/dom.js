@@ -39,12 +39,12 @@ export function breakable(text) {
   return text.split("|").flatMap((part, k) => (k ? ["|", el("wbr"), part] : [part]));
 }
 
-/** 0.973 → "97 %", and "100 %" only from 0.9995 on. */
+/** 0.973 → "97 %"; "100 %" only from 0.9995 on, and "< 1 %" for everything below, as alternatives are folded. */
 export function percent(p) {
   if (p === null || p === undefined) return "";
   if (p >= 0.9995) return "100 %";
   if (p >= 0.985) return `${(Math.floor(p * 1000) / 10).toFixed(1)} %`;
-  return p < 0.005 ? "< 1 %" : `${Math.round(p * 100)} %`;
+  return p < 0.01 ? "< 1 %" : `${Math.round(p * 100)} %`;
 }
 
 const liveRegion = () => document.getElementById("live");

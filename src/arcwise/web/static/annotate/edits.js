@@ -78,7 +78,7 @@ export function inWords(edit) {
   if (edit.kind === "set-deps") return `${edit.row} DEPS → ${depsText(edit.deps)}`;
   if (edit.kind === "set-field") return `${edit.row} ${edit.column.toUpperCase()} → ${edit.value}`;
   if (edit.kind === "join-words") return `words ${edit.first} to ${edit.last} are joined`;
-  if (edit.kind === "split-word") return `word ${edit.row} is split into ${edit.forms.join(", ")}${edit.multiword ? " (multiword token)" : ""}`;
+  if (edit.kind === "split-word") return `word ${edit.row} is split into ${edit.forms.join(" + ")}${edit.multiword ? " (multiword token)" : ""}`;
   if (edit.kind === "make-multiword") return `words ${edit.first} to ${edit.last} become a multiword token`;
   const rest = Object.entries(edit).filter(([name]) => name !== "kind");
   return `${edit.kind} ${rest.map(([name, value]) => `${name} ${Array.isArray(value) ? value.join(" ") : value}`).join(", ")}`;

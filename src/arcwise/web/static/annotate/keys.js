@@ -92,14 +92,14 @@ const keyCell = (keys) => el("dt", {}, keys.map((key) => el("kbd", {}, key)));
 export function help(list) {
   return dialog("Keyboard shortcuts", (close) => {
     const section = (title, rows) => el("section", {}, el("h3", {}, title), el("dl", {}, rows.flatMap(([keys, text]) => [keyCell(keys), el("dd", {}, text)])));
-    const groups = [...new Set(list.map((action) => action.group))];
     const typing = section("Type", TYPED.map(([key, text]) => [[key], text]));
-    const sections = groups.map((name) => section(name, list.filter((action) => action.group === name && action.keys.length).map((action) => [action.keys.slice(0, 2).map(written), action.title])));
+    const mouse = section("Mouse", MOUSE.map(([key, text]) => [[key], text]));
+    const group = (name) => section(name, list.filter((action) => action.group === name && action.keys.length).map((action) => [action.keys.slice(0, 2).map(written), action.title]));
     const unbound = list.filter((action) => !action.keys.length).map((action) => action.title).join(", ");
     return [
       button("Close", () => close(), { class: "main close", autofocus: true }),
       el("p", { class: "soft" }, "Solid arcs are annotated, dashed arcs are suggestions: the paler, the less certain. Shortcuts work while the tree has the focus; F6 moves it there."),
-      el("div", { class: "card" }, typing, ...sections, section("Mouse", MOUSE.map(([key, text]) => [[key], text])),
+      el("div", { class: "card" }, typing, group("Navigate"), group("Annotate"), group("View"), mouse, group("Edit"), group("Panels"), // in this order the columns are about equally long
         el("section", {}, el("h3", {}, "In the list of commands (:)"), el("p", {}, `${unbound}.`))),
     ];
   }, { class: "help", id: "help" });

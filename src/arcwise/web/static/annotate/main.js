@@ -45,7 +45,7 @@ function header(state) {
   });
   const line = () => {
     const sentence = state.sentence;
-    write("where", sentence ? `${state.number + 1} / ${state.document.sentences}` : "no sentences");
+    write("where", sentence ? `${(state.number + 1).toLocaleString("en")} / ${state.document.sentences.toLocaleString("en")}` : "no sentences");
     write("sent-id", [sentence?.file, sentence?.sent_id].filter(Boolean).join(" · "));
     write("words", sentence?.text ?? "");
     if (!sentence) return;
@@ -73,14 +73,27 @@ function headMode(state, editor) {
   });
 }
 
-/** One primary action: accept the sure suggestions, else go to the next sentence once this one is annotated. */
+/** Buttons that a file without sentences has no use for. */
+const OF_SENTENCES = ["previous", "goto", "next", "rows", "table", "fit", "zoom-out", "zoom-in"];
+
+/** Enable or disable a button; a disabled one hands the focus to the tree. */
+function enable(element, isUseful) {
+  if (element.disabled === !isUseful) return;
+  if (!isUseful && element === document.activeElement) focusTree();
+  element.disabled = !isUseful;
+}
+
+/** One primary action: accept the sure suggestions, else go to the next sentence, unless this is the last one, once this one is annotated. */
 function primary(state, editor) {
-  const accept = document.querySelector("[data-action=accept-sure]"), next = document.querySelector("[data-action=next]");
+  const accept = document.querySelector("[data-action=accept-sure]"), all = document.querySelector("[data-action=accept-sentence]"), next = document.querySelector("[data-action=next]");
   const draw = () => {
     const sure = state.sentence ? editor.above(state.view.threshold).length : 0;
     write("sure", sure ? `${sure} ` : "");
+    enable(accept, sure > 0);
+    enable(all, Boolean(state.sentence) && editor.above(0).length > 0);
+    for (const name of OF_SENTENCES) enable(document.querySelector(`header [data-action=${name}]`), Boolean(state.sentence));
     accept.classList.toggle("main", sure > 0);
-    next.classList.toggle("main", !sure && state.document.sentences > 1 && state.words.length > 0 && state.words.every((row) => state.isDone(row)));
+    next.classList.toggle("main", !sure && (state.order ? state.document.sentences > 1 : state.neighbour(1) !== null) && state.words.length > 0 && state.words.every((row) => state.isDone(row)));
   };
   for (const name of ["sentence", "view", "document"]) state.on(name, draw);
 }

@@ -36,14 +36,17 @@ export function typed(event) {
   }
 }
 
-/** Position a box below or above a rectangle, inside the window. */
+/** Position a box below or above a rectangle, or beside it if it is higher than both, inside the window. */
 function place(box, at) {
   box.style.left = box.style.top = "0"; // the width depends on the position
   const size = box.getBoundingClientRect();
-  const left = Math.max(MARGIN, Math.min(at.left + at.width / 2 - size.width / 2, window.innerWidth - size.width - MARGIN));
-  const below = at.bottom + 6 + size.height < window.innerHeight;
-  box.style.left = `${left}px`;
-  box.style.top = `${Math.max(MARGIN, below ? at.bottom + 6 : at.top - size.height - 6)}px`;
+  const below = at.bottom + 6 + size.height < window.innerHeight, above = at.top - size.height - 6 >= MARGIN;
+  const right = at.right + 6 + size.width < window.innerWidth - MARGIN, left = at.left - size.width - 6 >= MARGIN;
+  const centred = at.left + at.width / 2 - size.width / 2;
+  const inside = (wanted, length, window) => Math.max(MARGIN, Math.min(wanted, window - length - MARGIN));
+  const beside = !below && !above && (right || left);
+  box.style.left = `${inside(!beside ? centred : right ? at.right + 6 : at.left - size.width - 6, size.width, window.innerWidth)}px`;
+  box.style.top = `${beside ? inside(at.top, size.height, window.innerHeight) : Math.max(MARGIN, below ? at.bottom + 6 : at.top - size.height - 6)}px`;
 }
 
 function popup(at, attributes, done, ...children) {

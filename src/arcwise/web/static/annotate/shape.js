@@ -147,10 +147,10 @@ export class Shape {
     const { state } = this;
     try {
       const { tokenizer, edits } = await state.api.get(`sentence/${state.number}/tokenization`);
-      const name = tokenizer === "trained" ? "The model trained here" : tokenizer;
+      const name = tokenizer === "trained" ? "The tokenizer trained here" : `The tokenizer of the model (${tokenizer})`;
       if (!edits.length) return tell(`${name} would tokenize the sentence in the same way.`, "good");
       const wanted = await dialog("Tokenize the sentence again", (close) => [
-        el("p", { class: "soft" }, `${name} would make these changes, from the end of the sentence. Words that stay keep their annotation.`),
+        el("p", { class: "soft" }, `${name} suggests these changes, listed from the end of the sentence. Words that stay keep their annotation.`),
         el("ol", {}, edits.map((edit) => el("li", {}, inWords(edit)))),
         el("p", { class: "buttons" }, button("Apply", () => close(true), { class: "main" }), button("Cancel", () => close()))]);
       if (wanted) state.edit(edits, "the sentence was tokenized again");

@@ -82,7 +82,7 @@ export class Training {
     const last = this.history.at(-1);
     if (!running && !error) {
       this.line.textContent = last
-        ? `Last: ${last.sentences} sentences, ${last.words} words${last.uas === null ? "" : `; UAS ${percent(last.uas)}, LAS ${percent(last.las)}, ECE ${percent(last.ece)} (cross-validated)`}.`
+        ? `Last: ${last.sentences} sentences, ${last.words} words${last.uas === null ? "" : `; UAS ${percent(last.uas)}, LAS ${percent(last.las)}, ECE ${percent(last.ece)} (cross-validated)`}.`.replaceAll(" %", "\u00a0%")
         : "No training yet. A first parser needs about 20 sentences.";
     }
     show(this.plot, this.history.length ? plot(this.history) : null, this.history.length ? figures(this.history) : null);

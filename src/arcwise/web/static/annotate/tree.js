@@ -93,7 +93,7 @@ function arcGroup(paper, arc, path, tip, labelAt, onPaper) {
   return group;
 }
 
-/** The positions of the rows below the words: {lines: of each row, total, and for the vertical layout the middle of each column}. */
+/** The positions of the rows below the words: {lines: of each row, total, and for the vertical layout the edges of each column}. */
 function tableOf(items, vertical, between) {
   const count = items[0]?.cells.length ?? 0, indices = Array.from({ length: count }, (_, k) => k);
   const lines = indices.map((k) => (vertical ? 1 : Math.max(1, ...items.map((item) => item.cells[k].lines.length))));
@@ -102,7 +102,7 @@ function tableOf(items, vertical, between) {
     ...indices.map((k) => widest(items.map((item) => cellWidth(item.cells[k], true))))];
   const ends = [];
   for (const width of columns) ends.push((ends.at(-1) ?? MARGIN / 2 - between) + (width || -between) + between);
-  return { lines, total: lines.reduce((sum, height) => sum + height, 0), middles: ends.map((end, k) => end - columns[k] / 2), length: ends.at(-1) + between };
+  return { lines, total: lines.reduce((sum, height) => sum + height, 0), columns: columns.map((width, k) => ({ left: ends[k] - width, right: ends[k] })), length: ends.at(-1) + between };
 }
 
 const numberWidth = (item) => textWidth(item.id, SMALL_SIZE) + 12 * item.marks.length;
@@ -114,28 +114,29 @@ function cellWidth(cell, vertical) {
 }
 
 /** A line of a cell; `note`: its probability. */
-function cellLine(cell, text, note, x, y) {
-  const line = textAt({ class: `tag ${cell.name}${cell.proposed ? " proposed" : ""}`, "data-column": cell.name }, x, y, text);
-  if (note) line.append(svg("tspan", { class: "doubt" }, ` ${note}`));
+function cellLine(cell, text, note, x, y, anchor = null) {
+  const line = textAt({ class: `tag ${cell.name}${cell.proposed ? " proposed" : ""}`, "data-column": cell.name, "text-anchor": anchor }, x, y, text);
+  if (note) line.append(" ", svg("tspan", { class: "doubt" }, note)); // the space outside, as in the accessible name
   return line;
 }
 
 /** The element of a word. Its parts are in the order of its accessible name, separated by text that is not drawn. */
-function wordGroup(paper, item, word, table) {
+function wordGroup(paper, item, word, table, rtl) {
   const group = svg("g", {
     class: `word ${item.kind} ${item.state}`, id: `word-${item.id}`, "data-row": item.id, role: "option", "aria-selected": "false", "aria-label": item.spoken,
   }, svg("title", {}, item.spoken));
-  const number = (x, y) => {
-    const text = textAt({ class: "number", direction: "ltr" }, x, y, item.id);
+  const number = (x, y, anchor = null) => {
+    const text = textAt({ class: "number", direction: "ltr", "text-anchor": anchor }, x, y, item.id);
     for (const [k, mark] of item.marks.entries()) {
       if (item.marks.findIndex((other) => other.sign === mark.sign) === k) text.append(svg("tspan", { class: `mark ${mark.name}`, dx: "4" }, mark.sign));
     }
     return text;
   };
   if (paper.vertical) {
-    const start = paper.below - table.length, [, y] = paper.at(word.middle, 0), at = (k) => start + table.middles[k];
-    group.append(svg("rect", { class: "place", rx: 5, x: start, y: (y - LINE / 2).toFixed(1), width: table.length - 4, height: LINE }), number(at(0), y), " ", textAt({ class: "form" }, at(1), y, item.form),
-      ...item.cells.flatMap((cell, k) => (cell.lines.length ? [" ", cellLine(cell, cellText(cell), cell.note, at(k + 2), y)] : [])));
+    const start = paper.below - table.length, [, y] = paper.at(word.middle, 0), anchor = rtl ? "end" : "start";
+    const at = (k) => start + table.columns[k][rtl ? "right" : "left"]; // texts begin at the same edge of their column
+    group.append(svg("rect", { class: "place", rx: 5, x: start, y: (y - LINE / 2).toFixed(1), width: table.length - 4, height: LINE }), number(at(0), y, anchor), " ", textAt({ class: "form", "text-anchor": anchor }, at(1), y, item.form),
+      ...item.cells.flatMap((cell, k) => (cell.lines.length ? [" ", cellLine(cell, cellText(cell), cell.note, at(k + 2), y, anchor)] : [])));
     return group;
   }
   const wide = Math.max(2 * word.half, 20) + Math.max(6, paper.gap - 8), depth = (table.total + 1) * ROW, [x, floor] = paper.at(word.middle, 0);
@@ -164,19 +165,19 @@ function tokenGroup(paper, token, places, place, depth) {
 }
 
 /** Arcs of the enhanced graph, below the words. */
-function enhancedGroups(paper, graph, place, places, depth, step) {
+function enhancedGroups(paper, graph, place, places, depth, step, rtl, distances) {
   const between = graph.filter((arc) => arc.head !== "0" && arc.head !== arc.row);
   const graphLayout = layout(places.words.map((word) => ({ width: 2 * word.half, stem: null })),
-    between.map((arc) => ({ head: place.get(arc.head), modifier: place.get(arc.row), width: 0 })), false);
+    between.map((arc) => ({ head: place.get(arc.head), modifier: place.get(arc.row), width: 0 })), rtl, null, distances);
   const groups = between.map((arc, k) => {
-    const head = places.words[place.get(arc.head)].middle, modifier = places.words[place.get(arc.row)].middle;
-    const shift = (at) => at + (modifier > head ? 3 : -3) * (at === head ? 1 : -1);
+    const attached = (id, at) => places.words[place.get(id)].middle + at - graphLayout.words[place.get(id)].middle; // each arc at a point of its own
+    const head = attached(arc.head, graphLayout.arcs[k].head), modifier = attached(arc.row, graphLayout.arcs[k].modifier);
     const level = -depth - step * graphLayout.arcs[k].level - 4;
-    const path = linePath(paper, shift(head), shift(modifier), level, { from: -depth, to: -depth - 5 });
+    const path = linePath(paper, head, modifier, level, { from: -depth, to: -depth - 5 });
     const by = arc.rule ? `, suggested by the rule ${arc.rule}` : "";
     const group = svg("g", { class: `deps${arc.extra ? " extra" : ""}${arc.rule ? " proposed" : ""}`, role: "img", "aria-label": `enhanced: ${arc.row} from ${arc.head}, ${arc.label}${by}` },
       svg("title", {}, `${arc.row} ← ${arc.head} ${arc.label}${by}${by ? `: ${arc.told}` : ""}`), svg("path", { class: "line", d: path }),
-      svg("path", { class: "tip", d: tipPath(paper, shift(modifier), -depth, -1) }));
+      svg("path", { class: "tip", d: tipPath(paper, modifier, -depth, -1) }));
     const middle = (head + modifier) / 2, wide = textWidth(arc.label, SMALL_SIZE) + 4;
     group.append(paper.rect({ class: "paper" }, middle, level, wide, SMALL_SIZE + 1), paper.text({ class: "label" }, middle, level, arc.label));
     return group;
@@ -224,7 +225,7 @@ function plan(picture, vertical, before, distances, room) {
   const paper = new Paper(places, top + margin, below, vertical, distances.gap);
   const parts = [], long = [];
   const part = (layer, key, sign, make) => parts.push({ layer, key: `${layer} ${key}`, sign: JSON.stringify(sign), make });
-  items.forEach((item, k) => part("words", item.id, [item, places.words[k], paper.floor, paper.below, vertical ? table : table.lines], () => wordGroup(paper, item, places.words[k], table)));
+  items.forEach((item, k) => part("words", item.id, [item, places.words[k], paper.floor, paper.below, vertical ? table : table.lines], () => wordGroup(paper, item, places.words[k], table, picture.rtl)));
   const drawArc = (arc, path, tip, at, onPaper) => part("arcs", arc.row, [path, at, arc.kind, arc.state, arc.labelState, arc.differs, arc.spoken, probabilityText(arc), paleness(arc)],
     () => arcGroup(paper, arc, path, tip, at, onPaper));
   for (const arc of above) {
@@ -241,10 +242,10 @@ function plan(picture, vertical, before, distances, room) {
   }
   for (const token of picture.tokens) {
     const ends = [token.first, token.last].map((id) => places.words[place.get(id)]);
-    part("tokens", token.id, [token, ends, paper.floor, paper.below, vertical], () => tokenGroup(paper, token, places, place, tokenDepth - 6));
+    part("tokens", token.id, [token, ends, paper.floor, paper.below, vertical], () => tokenGroup(paper, token, places, place, tokenDepth - (vertical ? 6 : 0)));
   }
   if (picture.enhanced.length) {
-    part("deps", "all", [picture.enhanced, places.words, paper.floor, paper.below, vertical], () => svg("g", {}, enhancedGroups(paper, picture.enhanced, place, places, depsDepth, step)));
+    part("deps", "all", [picture.enhanced, places.words, paper.floor, paper.below, vertical], () => svg("g", {}, enhancedGroups(paper, picture.enhanced, place, places, depsDepth, step, picture.rtl && !vertical, distances)));
   }
   const spots = new Map(items.map((item, k) => [item.id, paper.at(places.words[k].middle, 0)]));
   return { parts, places, long, spots, width: paper.width, height: paper.height, floor: paper.floor };

@@ -46,7 +46,7 @@ export class WordPanel {
   #sentenceLine(sentence) {
     const words = this.state.words, open = words.filter((row) => !this.state.isDone(row)).length;
     const thoughts = sentence.thoughts, untagged = words.filter((row) => !this.editor.isOpen(row) && !this.state.isDone(row)).length;
-    const parts = [open ? `${words.length - open} of ${words.length} words annotated` : `all ${words.length} words annotated`];
+    const parts = [open || words.length < 3 ? `${words.length - open} of ${words.length} words annotated` : `all ${words.length} words annotated`];
     if (untagged) parts.push(`${untagged} without UPOS`);
     if (thoughts && open && thoughts.entropy !== null && thoughts.entropy !== undefined) parts.push(`entropy ${thoughts.entropy.toFixed(2)}`);
     if (this.state.document.read_only) parts.push(`read-only: ${this.state.document.read_only}`);
@@ -84,7 +84,7 @@ export class WordPanel {
   #hidden() {
     const { state, page } = this, counts = TAG_COLUMNS.filter((column) => !page.acceptance.shown.includes(column)).map((column) => [column, page.acceptance.tags([column]).length]).filter(([, count]) => count);
     if (!counts.length) return null;
-    return el("span", {}, " · suggested, not shown: ", counts.map(([column, count], k) => [k ? ", " : "", button(`${count} ${ROWS[column]}`, () => state.look({ rows: Object.keys(ROWS).filter((row) => row === column || state.view.rows.includes(row)) }), { class: "link", title: `Show ${ROWS[column]} below the words` })]));
+    return el("span", {}, " · suggested, not shown: ", counts.map(([column, count], k) => [k ? ", " : "", button(`${count} ${ROWS[column]}`, () => state.look({ rows: Object.keys(ROWS).filter((row) => row === column || state.view.rows.includes(row)) }), { class: "link inline", title: `Show ${ROWS[column]} below the words` })]));
   }
 
   /** The missing annotations of a word, or "annotated". */

@@ -104,9 +104,10 @@ export class Worklist {
 
   draw() {
     const meaning = ORDERS.find(([value]) => value === this.by)[2];
-    const computing = this.ready ? "" : "computing …; ";
-    const annotated = `annotated words (${this.state.doneMeans})`;
-    this.line.textContent = `${computing}${this.total} ${this.total === 1 ? "sentence" : "sentences"}; numbers: ${meaning ? `${meaning}, or ${annotated}` : annotated}`;
+    const annotated = `annotated words (${this.state.doneMeans})`, fraction = this.items.map((item) => this.#value(item)).find((value) => value.includes("/"));
+    const count = `${this.total.toLocaleString("en")} ${this.total === 1 ? "sentence" : "sentences"}${this.ready ? "" : " so far, computing …"}`;
+    const none = this.by && this.by !== "disagreement" ? "No unfinished sentences." : "No sentences.";
+    this.line.textContent = this.ready && !this.total ? none : `${count}; numbers: ${meaning || annotated}${meaning && fraction ? `; ${fraction}: ${annotated}` : ""}`;
     show(this.list, this.items.map((item) => el("li", { "data-number": item.number },
       el("button", { type: "button", class: "item", onclick: () => this.state.open(item.number, item.word) },
         el("span", { class: "value" }, this.#value(item)),
