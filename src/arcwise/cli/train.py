@@ -45,7 +45,7 @@ FILES = Files(
 
 @dataclass(frozen=True)
 class ConfigArguments:
-    """Options that override those of the TOML file; which of them a parser reads depends on its kind."""
+    """Options that override the TOML file; each kind of parser reads some of them."""
 
     trainer: str | None = typer.Option(
         None,
@@ -355,7 +355,7 @@ def _checkpoint(model: str, parser: str, *, resume: bool) -> str | None:
 
 
 def _distillation(arguments: TrainArguments) -> Callable[..., Distillation] | None:
-    """What makes the soft targets, given the tokenizer and tagger of the student's pipeline (or None)."""
+    """The loader of the distillation, given the student pipeline's tokenizer and tagger (or None)."""
     from arcwise.errors import InputError
 
     values = asdict(arguments.distillation)

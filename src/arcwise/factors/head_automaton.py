@@ -18,7 +18,7 @@ from arcwise.trees import Tree
 class HeadAutomaton:
     """A deterministic automaton that reads a head's dependents on each side, outward from the head.
 
-    It starts anew on each side of every word and of the root. ``joint_weights`` relate the two sides of a
+    It restarts on each side of every word and of the root. ``joint_weights`` relate the two sides of a
     word: without them, a rule holds for each side on its own.
 
     next_states: shape (Q, L), integers: the state after a dependent with label l is read in state q.

@@ -24,7 +24,7 @@ DevScore = UasLas
 """The score of an epoch on development data, as ``GoldTrees`` counts."""
 
 COUNTING = "punctuation counted, label subtypes cut"
-"""How development scores are counted in training, and by default in ``arcwise evaluate``."""
+"""Scoring options of development scores in training, the defaults of ``arcwise evaluate``."""
 
 
 class EpochTrainer(Protocol):

@@ -31,7 +31,7 @@ def no_votes(word: int) -> list[Vote]:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a signal says about every word."""
+    """A signal's values, reasons and votes for every word."""
 
     score: Floats
     """Log-odds of an error according to this signal alone; NaN where it has nothing to say."""
@@ -93,7 +93,7 @@ def log_odds(probability: Floats, least: float = 1e-6) -> Floats:
 
 
 def percent(probability: float) -> str:
-    """A probability in words.
+    """Format a probability as a percentage.
 
     >>> percent(0.0234), percent(0.00001), percent(0.97)
     ('2.3 %', 'under 0.1 %', '97 %')
