@@ -100,7 +100,7 @@ class SiblingLearner:
         return Decoding("map", self.config.projective, self.config.single_root)
 
     def scores_of(self, dev: Treebank, threads: int) -> DevelopmentScores:
-        """What scores weights on development data."""
+        """The scorer of weights on development data."""
         development = self.arcs.development(dev, threads)
         return DevelopmentScores(self, development.data, development.gold, threads)
 
