@@ -73,7 +73,7 @@ class ConfigArguments:
         TransitionConfig, "unreachable", text="Transition-based: how to handle trees the system cannot build."
     )
     features: str | None = from_declaration(
-        GraphConfig, "features", text="Graph-based: feature set, arcwise's own or that of a paper."
+        GraphConfig, "features", text="Graph-based: feature set; standard is arcwise's default."
     )
     feature_column: list[str] | None = from_declaration(
         GraphConfig,

@@ -103,7 +103,7 @@ def fit(
 
     Without ``evaluate`` the last weights are the best. Ctrl-C stops training and keeps the best so far;
     before the end of the first epoch there is nothing to keep, and ``KeyboardInterrupt`` propagates. The
-    order of sentences depends on ``seed`` alone. ``last_only``: read the weights only once, at the end;
+    order of sentences depends only on ``seed``. ``last_only``: read the weights only once, at the end;
     Ctrl-C then keeps nothing. ``checkpoint``: written after each epoch; training resumes from it, with the
     same result.
     """

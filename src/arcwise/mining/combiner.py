@@ -43,7 +43,7 @@ class Combiner:
 
     revisions: ErrorModel
     planted: ErrorModel | None = None
-    """None: trained on revisions alone."""
+    """None: trained only on revisions."""
     trained_on: tuple[str, ...] = ()
     precedents: tuple[Precedents, ...] = field(default=(), repr=False)
     shift: float = 0.0

@@ -28,7 +28,7 @@ _GROUPS = ("label", "pair")
 _CONTEXT = ("arc.", "sentence.")
 """Prefixes of numbers that are no evidence by themselves, so that their weights may have any sign."""
 _PRIOR = 30.0
-"""Words of a kind at which its own rate of errors counts as much as the rate of all kinds."""
+"""Number of words at which a kind's error rate counts as much as the rate of all kinds."""
 _RULES = ("tree_rule", "word_rule")
 """Kinds that name the validation rule a word breaks; an empty string for words that break none."""
 _ADDED = "tree_rule"
@@ -38,7 +38,7 @@ _REPLACED = "rules."
 _UNSEEN_RULE = "*"
 """Category of rules that no treebank with a history breaks."""
 _RULE_PRIOR = 2.0
-"""Words of a rule at which its own rate counts as much as the rate of all words."""
+"""Number of words at which a rule's error rate counts as much as the rate of all words."""
 _RULE_WORDS = 5.0
 """Words of a rule at which a treebank counts half as much as one with many."""
 _ALL_RULES = 0.5
@@ -177,7 +177,7 @@ def _rates(histories: Mapping[str, RevisionHistory]) -> dict[str, dict[str, floa
         for history in histories.values():
             for kind, ratio in _ratios(history, name).items():
                 sums[kind].append(ratio)
-        # Divided by one more than the treebanks that have the kind: one alone may be a guideline of its own.
+        # Divided by one more than the number of treebanks: a single one may follow a special guideline.
         tables[name] = {kind: sum(values) / (len(values) + 1) for kind, values in sorted(sums.items())}
     return tables
 

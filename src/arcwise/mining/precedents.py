@@ -24,13 +24,13 @@ _VOCABULARY = 100
 _SAME_LANGUAGE = 0.6
 """Overlap of frequent lemmas: 0.83 for two English treebanks, 0.42 for Danish and Swedish."""
 _SAME_TREEBANK = 0.92
-"""Overlap from which it is a release of the same treebank, where maintainers have kept what they left."""
+"""Overlap above which it is a release of the same treebank, whose maintainers kept the unrevised words."""
 _FEWEST = 2
 """Revised words of a kind that make a precedent."""
 _PRIOR = 2.0
-"""Words of a kind at which its own rate counts as much as that of the treebank."""
+"""Number of words at which a kind's rate counts as much as that of the treebank."""
 _CARRIED_OVER = 0.5
-"""Share of the log-odds that carries over to another treebank."""
+"""Fraction of the log-odds that transfers to another treebank."""
 _USUAL = 0.5
 """Share of a kind's words with the same new label from which this label is proposed."""
 

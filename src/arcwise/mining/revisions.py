@@ -57,7 +57,7 @@ class Revisions:
         return cls(compared, revised, moved, _scattered(revised, kinds), heads, labels, kinds)
 
     def within(self, words: Flags) -> Revisions:
-        """The revisions of some of the words, with sweeps counted among these alone."""
+        """The revisions of some of the words, with sweeps counted only among these."""
         revised = self.revised & words
         scattered = _scattered(revised, self.kinds)
         return replace(self, compared=self.compared & words, revised=revised, scattered=scattered)

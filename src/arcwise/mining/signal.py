@@ -34,9 +34,9 @@ class Measurement:
     """A signal's values, reasons and votes for every word."""
 
     score: Floats
-    """Log-odds of an error according to this signal alone; NaN where it has nothing to say."""
+    """Log-odds of an error according to this signal only; NaN where it has no evidence."""
     columns: Mapping[str, Floats]
-    """Features for the combiner: higher is more suspicious; NaN where the signal has nothing to say."""
+    """Features for the combiner: higher is more suspicious; NaN where it has no evidence."""
     reasons: Callable[[int], list[str]] = lambda word: []
     """Sentences that explain the score of a word (a flat index)."""
     votes: Callable[[int], list[Vote]] = no_votes

@@ -100,7 +100,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
 
     @property
     def members(self) -> tuple[Self, ...]:
-        """The networks of the ensemble as parsers of their own, e.g. for a ``MarginalEnsemble``."""
+        """The networks of the ensemble as separate parsers, e.g. for a ``MarginalEnsemble``."""
         model = replace(self.model, config=replace(self.model.config, ensemble=1))
         return tuple(type(self)(replace(model, members=(member,))) for member in model.members)
 

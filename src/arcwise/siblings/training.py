@@ -166,7 +166,7 @@ def _train_once(
     decoding = learner.first_decoding
     if dev is not None and not best.interrupted:
         with interruptible(best, progress):
-            # Sums with siblings are over projective trees alone.
+            # Sums with siblings are only over projective trees.
             classes = (
                 (True,) if config.trainer_kind.probabilistic else (config.projective, not config.projective)
             )
