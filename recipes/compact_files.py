@@ -1,4 +1,4 @@
-"""Checkpoints and transformers that fit through a narrow link, in half precision or 8 bits."""
+"""Compress checkpoints and transformers for a slow link, to half precision or 8 bits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def compact_checkpoint(path: Path) -> bytes:
 
 
 def expand_checkpoint(source: Path, target: Path) -> None:
-    """Restore a compact checkpoint: training goes on from the averaged weights, with fresh moments."""
+    """Restore a compact checkpoint: training resumes from the averaged weights, with new moments."""
     from arcwise.learning.model_file import Packed, write_model
     from arcwise.neural.checkpoint import KIND, VERSION
 

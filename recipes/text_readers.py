@@ -1,4 +1,4 @@
-"""Readers of paragraphs from pages, plain text, dictionaries, fortunes and the files of games."""
+"""Readers of paragraphs from HTML pages, plain text, dictionaries, fortunes and game files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 Reader = Callable[[str], Iterator[str]]
-"""Yields the paragraphs of the text of a file, those that are no prose included."""
+"""Yields the paragraphs of the text of a file, including those that are not prose."""
 
 _UNREAD = {"script", "style", "pre", "table", "head", "screen", "media", "info"}
 _BLOCKS = {"p", "li", "blockquote", "h1", "h2", "h3", "h4", "div", "dd", "dt", "section", "note", "title"}
@@ -20,7 +20,7 @@ _LEAST_LETTERS = 0.85
 """Share of letters, spaces and marks of sentences in a paragraph; commands and tables have fewer."""
 _MOST_WORDS = 400
 _PLACEHOLDER = re.compile(r"[<>{}\\|@^~]|[$%&][A-Za-z(]|[A-Za-z]_[A-Za-z]|https?:|\w\(\)|::|\.\.\./")
-"""What paragraphs of programs and of templates hold, and prose does not."""
+"""Marks of programs and templates, which prose does not contain."""
 
 
 class Paragraphs(HTMLParser):

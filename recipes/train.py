@@ -2,15 +2,15 @@
 
 ``python recipes/train.py [NAME …]`` trains the named ones from the treebanks in ARCWISE_TREEBANKS:
 NAME/train.conllu.xz, dev and test. Options come from recipes/NAME.toml or else recipes/language.toml;
-training is deterministic. Models and cards go to the folder models, and into the list of known
-models (src/arcwise/data/known-models.json); the English ones, which ship with arcwise, go to
-src/arcwise/shipped_models. A recipe with a section [distillation] has the teacher of ``FREE`` and learns from
-``--text FILE`` too, such as that of recipes/free_text.py. ``--parser FILE`` uses a parser trained before,
-e.g. by ``benchmarks.neural_parsers --models`` on a machine with a GPU. ``--rules`` does not train: it updates
-the character substitutes (``arcwise.features.look_alikes``), the treebank's rules and which lemma scripts fit
-unseen forms in the existing model. ``--calibrate`` fits the temperatures of the existing model on the raw
-text of the development data, as training does at its end. ``--card`` only scores the existing model again
-and writes its card.
+training is deterministic. Models and cards go to the folder models, and into the list of known models
+(src/arcwise/data/known-models.json); the English ones, which ship with arcwise, go to
+src/arcwise/shipped_models. A recipe with a section [distillation] has the teacher of ``FREE`` and also
+learns from ``--text FILE``, such as the output of recipes/free_text.py. ``--parser FILE`` uses a trained
+parser, e.g. from ``benchmarks.neural_parsers --models`` on a machine with a GPU. ``--rules`` does not train:
+it updates the character substitutes (``arcwise.features.look_alikes``), the treebank's rules and which lemma
+scripts fit unseen forms in the existing model. ``--calibrate`` fits the temperatures of the existing model
+on the raw text of the development data, as training does at its end. ``--card`` only scores the existing
+model again and writes its card.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def train(
 ) -> Path:
     """Train the pipeline of a treebank and write it with its card; returns the path of the model.
 
-    ``parser_file``: a parser trained before; ``texts``: what a teacher labels for the parser beside the
-    treebank.
+    ``parser_file``: a trained parser; ``texts``: files that a teacher labels for the parser, in addition to
+    the treebank.
     """
     source = FREE[name]
     parts = {part: _read(folder, source.treebank or name, part) for part in ("train", "dev", "test")}
@@ -173,7 +173,7 @@ def _trained(
 
 
 def _notes(name: str) -> dict[str, str]:
-    """What the model file says about its training data."""
+    """Notes about the training data for the model file."""
     source = FREE[name]
     licence = f"{source.licence} (the treebank's)"
     return {"language": source.language, "treebank": source.version, "licence": licence}

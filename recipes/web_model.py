@@ -1,10 +1,10 @@
 """Make the model of the demo page: ``python recipes/web_model.py build/web/en-web.arcwise.gz``.
 
-A pipeline whose network knows fewer words, so that page, module and model stay below 8 MB. Embeddings of
-words and affixes are ordered by frequency in the training data, and the most frequent ones are kept: the
-others become unknown words, which the network reads by their affixes. Tags that the network predicts and
-does not write are left out, which changes no answer. Nothing is trained; the same model gives the same
-file. ``--score TREEBANK`` scores both models on the raw text of a treebank, to see what was lost.
+The script reduces the vocabulary of a pipeline, so that page, module and model stay below 8 MB. It keeps the
+embeddings of the words and affixes that are most frequent in the training data; the others become unknown
+words, which the network represents by their affixes. It also drops outputs for tags that the pipeline does
+not write, which changes no result. Nothing is trained; the same model gives the same file.
+``--score TREEBANK`` scores both models on the raw text of a treebank.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Make the model, and score it if asked to."""
+    """Make the model, and score it with ``--score``."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("output", type=Path)
     parser.add_argument("--model", default="en", help="a pipeline with a neural parser")

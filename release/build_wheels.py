@@ -1,13 +1,13 @@
 """Build the Linux wheels on one machine, without containers: ``make wheels``.
 
-Zig, from a wheel of pinned version, is the cross compiler: clang and libc++ for an older glibc
-(manylinux_2_28), for musl (musllinux_1_2) and for aarch64. auditwheel checks what each wheel asks of the
-system and names it after that. The same commit and ``SOURCE_DATE_EPOCH`` (default: the commit's date) give
-the same bytes.
+Zig, from a pinned PyPI wheel, is the cross compiler: clang and libc++ for an older glibc (manylinux_2_28),
+for musl (musllinux_1_2) and for aarch64. auditwheel checks which system libraries each wheel needs and sets
+its platform tag accordingly. Builds are reproducible for the same commit and ``SOURCE_DATE_EPOCH`` (default:
+the commit's date).
 
 Each Python needs an interpreter on PATH or in pyenv: 3.10, 3.11, and 3.12 for the stable ABI of 3.12 and
-later. The kernels have nothing of Python in them: the first wheel of a platform compiles them, the others of
-that platform link them.
+later. The kernels do not depend on Python: the first wheel of a platform compiles them, and the other wheels
+of that platform link them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MAX_SIZE = 25 << 20
 
 @dataclass(frozen=True)
 class Platform:
-    """A platform tag and how zig and Python name the machine."""
+    """A platform tag, with the names of the machine in zig and Python."""
 
     tag: str
     zig_target: str

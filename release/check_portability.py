@@ -1,7 +1,7 @@
-"""Compile the C++ for systems that are not here: ``make test-portability``.
+"""Cross-compile the C++ for other systems: ``make test-portability``.
 
 Every kernel and its tests, by clang and by GCC for Windows (Debian's ``clang-16`` and
-``g++-mingw-w64-x86-64-posix``), for syntax and types; a compiler that is missing is named. ``--link`` also
+``g++-mingw-w64-x86-64-posix``), for syntax and types; missing compilers are reported. ``--link`` also
 links the test programs: for Windows with GCC, and for macOS and Windows with zig's clang (wheel ``ziglang``).
 Programs for Windows run if wine is installed.
 """

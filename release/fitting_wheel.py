@@ -1,5 +1,5 @@
-"""Print the path of a wheel in ``dist/`` that this Python can install and that was made of these sources, if
-there is one: ``make try`` then compiles nothing."""
+"""Print the path of a wheel in ``dist/`` that fits this Python and was built from these sources, if there is
+one, so that ``make try`` need not compile."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DIST = ROOT / "dist"
 
 
 def fitting_wheel(folder: Path = DIST) -> Path | None:
-    """The wheel that pip would choose among those of the same sources."""
+    """The wheel that pip would choose among those built from the same sources."""
     made_of = recorded(folder)
     if not made_of:
         return None

@@ -1,4 +1,4 @@
-"""The hash of what a wheel is made of: ``make try`` installs a wheel of ``dist/`` only if it is the same."""
+"""The hash of a wheel's sources: ``make try`` installs a wheel from ``dist/`` only if the hash matches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PARTS = ("src", "native", "CMakeLists.txt", "pyproject.toml")
 RECORD = "sources.txt"
-"""The file beside the wheels: a line for each, its name and the hash of its sources."""
+"""The file next to the wheels: a line for each, with its name and the hash of its sources."""
 
 
 def sources_hash(root: Path = ROOT) -> str:
@@ -24,7 +24,7 @@ def sources_hash(root: Path = ROOT) -> str:
 
 
 def record(wheel: Path) -> None:
-    """Note beside a wheel what it was made of."""
+    """Record the hash of a wheel's sources next to it."""
     file = wheel.parent / RECORD
     lines = recorded(wheel.parent) | {wheel.name: sources_hash()}
     file.write_text("".join(f"{name} {value}\n" for name, value in sorted(lines.items())))

@@ -1,10 +1,10 @@
-"""A wheel's first hour: the commands of README and the tutorials, word for word, in an empty environment.
+"""Test wheels in empty environments: run the commands of README and the tutorials, word for word.
 
 ``make test-wheels`` runs it for every Python it finds and the wheels of ``dist/``, ``make test-wheel`` for
 the Python of this clone and a wheel made of its compiled kernels. There is no compiler on the PATH, the
-folder is empty but for the files that the pages speak of, and the package comes from the wheel alone.
+folder contains only the files that the pages mention, and the package comes only from the wheel.
 
-Pages are tried in two environments: the plain install, and the one with the extras that a page asks for.
+Pages run in two environments: the plain install, and one with the extras that a page asks for.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Environment:
         assert Path(place).is_relative_to(self.bin.parent), place
 
     def _fitting(self, wheels: Path, folder: Path) -> Path:
-        """The wheel that pip chooses for this Python."""
+        """The wheel that pip selects for this Python."""
         where = ["--find-links", str(wheels)] if wheels.is_dir() else []
         what = ["arcwise"] if wheels.is_dir() else [str(wheels)]
         command = [
@@ -138,7 +138,7 @@ class Environment:
         shown = list(console_sessions(text)) if with_extras and page.stem in NEEDS else []
         for line, output in shown:
             said = self._shell(line, page)
-            # The model is trained on other sentences here: what it says is not compared.
+            # The model is trained on other sentences here, so its output is not compared.
             if "tavi.arcwise" not in line:
                 assert said.split() == output.split(), f"{page.name}: {line}\n{said}\nexpected\n{output}"
         print(f"  {page.name}: {sessions} lines of Python, {len(lines) + len(shown)} commands", flush=True)
@@ -181,7 +181,7 @@ sys.exit(not result.attempted or result.failed)
 
 
 def prepare(folder: Path) -> None:
-    """The files that the pages speak of: small ones."""
+    """Write small versions of the files that the pages mention."""
     texts = "I saw the man with a telescope.\nHe didn't mind!\n"
     for name in (
         "letters.txt",

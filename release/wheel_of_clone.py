@@ -1,5 +1,5 @@
-"""Make a wheel for this Python from the kernels that the clone has compiled: only what binds them to Python
-is compiled again. It runs on this machine's processor alone; ``make wheels`` makes those to publish."""
+"""Make a wheel for this Python from the kernels compiled in this clone: only the Python bindings are compiled
+again. The wheel runs only on this machine's processor; ``make wheels`` builds the wheels to publish."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
 //   parser.parse("Birds sing.").sentences[0].words[0]
 //   // {id: 1, form: "Birds", lemma: "bird", upos: "NOUN", …, head: 2, label: "nsubj", head_probability: 0.98, …}
 
-/** The bytes of a file: its address (also a Response or a Promise of one), or the bytes themselves; unpacked if gzip packed them. */
+/** Fetch the bytes of a file from a URL, a Response (or a Promise of one) or bytes, and decompress them if they are gzipped. */
 async function bytesOf(source) {
   const given = await source;
   let bytes = given;
@@ -20,7 +20,7 @@ async function bytesOf(source) {
   return new Uint8Array(await new Response(unpacked).arrayBuffer());
 }
 
-/** The little of an operating system that the C++ library asks for: nothing to read, write or remember. */
+/** Stubs of the WASI system calls that the C++ library imports: no files, no clock, no output. */
 const systemCalls = new Proxy({}, { get: (_, name) => (name === "proc_exit" ? (code) => { throw new Error(`arcwise: exit ${code}`); } : () => 52) });
 
 /** A pipeline from raw text to trees, in memory. */
@@ -68,7 +68,7 @@ export class Parser {
 /**
  * Load the module and a model, and return a `Parser`.
  *
- * `model` and `module`: an address, a Response or bytes, packed by gzip or not; the module is arcwise.wasm beside this file unless given.
+ * `model` and `module`: a URL, a Response or bytes, gzipped or not; the module defaults to arcwise.wasm next to this file.
  */
 export async function load({ model, module = new URL("arcwise.wasm", import.meta.url) }) {
   if (model === undefined) throw new TypeError("model: expected the address or the bytes of a model file");

@@ -1,8 +1,8 @@
 """Build the WebAssembly module: ``python native/web/build.py [FOLDER]`` (``make web-module``).
 
 Writes arcwise.wasm, arcwise.js and the model en-web.arcwise.gz to build/web. The compiler is clang with its
-C++ library from the PyPI package ziglang, which caches what it compiled. Without it one line says so, and
-nothing is built.
+C++ library from the PyPI package ziglang, which caches compiled files. Without it the script prints a
+message and builds nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FLAGS = (
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Build what is missing or older than its sources."""
+    """Build files that are missing or older than their sources."""
     output = Path(arguments[0]) if arguments else OUTPUT
     if importlib.util.find_spec("ziglang") is None:
         print("make web-module: skipped: the compiler is missing: pip install ziglang")
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def compile_module(module: Path) -> None:
-    """Compile the front and the kernels into one module."""
+    """Compile the interface and the kernels into one module."""
     front = sorted((ROOT / "native" / "web").glob("*.cpp"))
     kernels = [
         ROOT / "native" / "kernels" / room / f"{name}.cpp"

@@ -110,7 +110,7 @@ class Writer {
     out_ += '}';
   }
 
-  // Where a token stands in the text, in code points, from its TokenRange.
+  // The position of a token in the text, in code points, from its TokenRange.
   void place(size_t row) {
     const std::string_view misc = layout_.row_field(document_.data, row, MISC);
     static constexpr std::string_view RANGE = "TokenRange=";

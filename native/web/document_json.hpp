@@ -8,7 +8,7 @@
 
 namespace arcwise::web {
 
-// What is written: a treebank with all its columns but HEAD and DEPREL, and its trees.
+// The contents of a document: a treebank with all columns except HEAD and DEPREL, and its trees.
 struct WebDocument {
   const TreebankLayout& layout;
   const char* data;

@@ -14,7 +14,7 @@ class Json {
  public:
   enum class Kind { null, boolean, number, text, list, object };
 
-  // The value that the whole of `text` is; fails where it is not valid JSON.
+  // Parses the whole of `text` as one value; fails if it is not valid JSON.
   static Json read(std::string_view text);
 
   Kind kind() const { return kind_; }
@@ -26,9 +26,9 @@ class Json {
   const std::vector<Json>& list() const { return expected(Kind::list).items_; }
   const std::vector<std::pair<std::string, Json>>& object() const { return expected(Kind::object).members_; }
 
-  // A member of an object; null where it is missing.
+  // A member of an object; null if it is missing.
   const Json* find(std::string_view name) const;
-  // A member of an object; fails where it is missing.
+  // A member of an object; fails if it is missing.
   const Json& operator[](std::string_view name) const;
   const Json& operator[](size_t item) const;
 

@@ -24,7 +24,7 @@ class ModelFile {
   // Reads the header; the bytes must stay where they are.
   explicit ModelFile(std::string_view bytes);
 
-  // What the model is: kind, version, and the headers of its parts.
+  // The header: kind, version, and the headers of the model's parts.
   const Json& header() const { return header_; }
   const std::map<std::string, StoredArray>& arrays() const { return arrays_; }
   bool has(const std::string& name) const { return arrays_.count(name) > 0; }

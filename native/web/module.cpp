@@ -18,7 +18,7 @@ void fail(const std::string& message) { arcwise_fail(message.data(), message.siz
 
 }  // namespace arcwise::web
 
-// The module is built without exceptions: what a kernel throws, always a std::exception, becomes an Error.
+// The module is built without exceptions: a throwing kernel, always with a std::exception, raises an Error.
 extern "C" void* __cxa_allocate_exception(size_t size) noexcept { return std::malloc(size); }
 extern "C" [[noreturn]] void __cxa_throw(void* exception, void*, void (*)(void*)) {
   arcwise::web::fail(static_cast<std::exception*>(exception)->what());
@@ -31,7 +31,7 @@ struct OpenPipeline {
   std::string answer;
 };
 
-// Takes over memory of arcwise_allocate.
+// Takes ownership of memory from arcwise_allocate.
 std::string taken(char* bytes, size_t size) {
   std::string text(bytes, size);
   std::free(bytes);
@@ -50,7 +50,7 @@ ARCWISE_EXPORT(arcwise_open) OpenPipeline* arcwise_open(char* file, size_t size)
 
 ARCWISE_EXPORT(arcwise_close) void arcwise_close(OpenPipeline* open) { delete open; }
 
-// Parses a text; the length of the answer, which stands at arcwise_answer until the next call.
+// Parses a text; returns the length of the answer, which stays at arcwise_answer until the next call.
 ARCWISE_EXPORT(arcwise_parse) size_t arcwise_parse(OpenPipeline* open, char* text, size_t size) {
   open->answer = open->pipeline.parse(taken(text, size));
   return open->answer.size();

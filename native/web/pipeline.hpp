@@ -16,7 +16,7 @@ class WebPipeline {
   explicit WebPipeline(std::string bytes);
   WebPipeline(const WebPipeline&) = delete;  // the network refers to the bytes
 
-  // The sentences of a text in UTF-8 as JSON, in the words of Document.to_json: see arcwise.js.
+  // The sentences of a text in UTF-8 as JSON, with the field names of Document.to_json: see arcwise.js.
   std::string parse(std::string_view text) const;
 
  private:

@@ -98,8 +98,8 @@ Model = TypeVar("Model", bound=JsonObject)
 
 
 def check_json(kind: type[Model], value: Any, where: str, *, inside: str = "") -> Model:
-    """The value as an instance of ``kind``. ``where``: what messages call the whole value; ``inside``: what
-    they write before the path of a part of it."""
+    """The value as an instance of ``kind``. ``where``: the name of the whole value in messages;
+    ``inside``: text before the path of a part in messages."""
     try:
         return kind.model_validate(value)
     except ValidationError as error:
@@ -107,7 +107,7 @@ def check_json(kind: type[Model], value: Any, where: str, *, inside: str = "") -
 
 
 def json_schema(kind: type[JsonObject], refs: str = "#/$defs/{model}") -> dict[str, Any]:
-    """The JSON Schema of a declared object. ``refs``: how it refers to the parts under ``$defs``."""
+    """The JSON Schema of a declared object. ``refs``: the form of references to ``$defs``."""
     return kind.model_json_schema(ref_template=refs, schema_generator=_PlainSchema)
 
 

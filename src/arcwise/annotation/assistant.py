@@ -168,7 +168,7 @@ class Assistant:
         return tuple(changes)
 
     def scored(self, sentence: Sentence) -> ScoredSentence:
-        """The sentence with its scores, cached by what the parser reads: words and tags, not the tree."""
+        """The sentence with its scores, cached by the parser's input: words and tags, not the tree."""
         key = _parser_input(sentence)
         with self._lock:
             if key in self._scored:
@@ -303,7 +303,7 @@ def _suggest_tree_only(model: Parser, sentence: Sentence, decisions: ArcDecision
 
 
 def _parser_input(sentence: Sentence) -> tuple[Any, ...]:
-    """What a parser may read of a sentence: all columns but the tree's, and MISC without parser output."""
+    """The parser's input: all columns except those of the tree, and MISC without parser output."""
     columns: Sequence[Sequence[str]] = (
         sentence.forms,
         sentence.lemmas,

@@ -1,4 +1,4 @@
-"""Who makes an edit: a name that the journal records with each step."""
+"""The author of an edit: a name that the journal records with each step."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ AT_ONCE = 1 << 18
 
 
 def run_task(task: str, request: Mapping[str, Any], data: bytes, report: Report) -> BackgroundJob | None:
-    """Run a task that takes no time for a small file: here then, else as a job, which is returned.
+    """Run a task in this process if the file is small, else as a background job, which is returned.
 
     A thread that checked a large file would slow down every request.
     """

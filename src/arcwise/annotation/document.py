@@ -117,7 +117,7 @@ class AnnotationDocument:
         return block_digest(self.block(number))
 
     def sentence(self, number: int) -> Sentence:
-        """The current sentence, in a treebank by itself (read with ``strict=False``)."""
+        """The current sentence, as a treebank of one sentence (read with ``strict=False``)."""
         # Not strict: a sentence with errors must be shown so that it can be corrected.
         return Treebank(self.block(number), source=str(self.path), strict=False)[0]
 

@@ -1,4 +1,4 @@
-"""``EditableTreebank``: what the editor needs of a file, or of a folder of files, under annotation."""
+"""``EditableTreebank``: the interface of a file, or a folder of files, under annotation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ErrorDetection``: probable annotation errors of a document, found by ``mining`` in a child process."""
+"""``ErrorDetection``: runs error mining on a document in a child process."""
 
 from __future__ import annotations
 

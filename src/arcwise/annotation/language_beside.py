@@ -12,7 +12,7 @@ Stamp = tuple[int, int, int]
 
 
 class LanguageBeside:
-    """``arcwise-language.toml`` in the folder of a treebank.
+    """The language data (``arcwise-language.toml``) in the folder of a treebank.
 
     A file that cannot be read is treated as missing: ``error`` says why, and annotation continues.
     """

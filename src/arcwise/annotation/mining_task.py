@@ -1,4 +1,4 @@
-"""Error mining of the editor: what runs in the child process, and the ranking that learns from answers."""
+"""Error mining in the editor: the task of the child process, and the ranking that learns from answers."""
 
 from __future__ import annotations
 

@@ -49,12 +49,12 @@ class ProjectFile:
 class AnnotationProject:
     """The files of a folder under annotation: sentences are numbered through all of them.
 
-    It has the methods of ``AnnotationDocument``. Each file keeps its own journal and is saved by itself. Undo
-    goes back through the changes of all files in the order in which they were made, also after reopening.
+    It has the methods of ``AnnotationDocument``. Each file has a separate journal and is saved separately.
+    Undo goes back through the changes of all files in the order they were made, also after reopening.
     """
 
     read_only: str | None = None
-    """A file that cannot be edited refuses by itself."""
+    """None, because a read-only file raises an error when it is edited."""
 
     def __init__(self, folder: Path, documents: Sequence[AnnotationDocument]) -> None:
         """Use ``open``."""
@@ -153,7 +153,7 @@ class AnnotationProject:
         return block_digest(self.block(number))
 
     def sentence(self, number: int) -> Sentence:
-        """The current sentence, in a treebank by itself (read with ``strict=False``)."""
+        """The current sentence, as a treebank of one sentence (read with ``strict=False``)."""
         with self._guard:
             at, local = self._place(number)
             return self._documents[at].sentence(local)

@@ -27,7 +27,7 @@ def acceptance_edits(
 ) -> list[Edit]:
     """The edits that accept suggestions as annotation.
 
-    words: IDs of the words to accept (None: all). columns: what to accept of them, head and label by default.
+    words: IDs of the words to accept (None: all). columns: columns to accept, head and label by default.
     threshold: accept only values that are at least this probable (a head and its label together); a tag
     without a probability never is. Without a parser (``suggestions`` is None), the proposals that the file
     contains are accepted, with all their columns.

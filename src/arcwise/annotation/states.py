@@ -1,4 +1,4 @@
-"""Which arcs of a sentence are annotated, and which are only proposed by a parser.
+"""Annotation states: which arcs of a sentence are annotated, and which only proposed by a parser.
 
 A CoNLL-U file records the difference in MISC: a parser writes ``HeadProb=`` and ``DeprelProb=`` with its HEAD
 and DEPREL, and an edit removes them. So a HEAD without ``HeadProb=`` is decided, and a DEPREL without
@@ -79,7 +79,7 @@ def word_state(*fields: FieldState) -> FieldState:
 
 
 def word_states(sentence: Sentence, *, tags: bool) -> list[FieldState]:
-    """The state of each word of a sentence: the one definition of which words are annotated.
+    """The state of each word of a sentence: the single definition of an annotated word.
 
     A word is annotated (``decided``) if a person decided its head and its label and, with ``tags``, its UPOS.
 

@@ -20,7 +20,7 @@ from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.field_values import probability
 
 COLUMNS = ("xpos", "feats", "lemma")
-"""The columns for which a tagger states no probability."""
+"""Columns without a probability from the tagger."""
 BINS = (0.5, 0.8, 0.95, 0.99)
 """Bounds of the probability of the UPOS between which suggestions are counted together."""
 MEASURED = 200
@@ -105,7 +105,7 @@ class TagAccuracy:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any] | None) -> TagAccuracy | None:
-        """What a model header has stored; None for one without it."""
+        """Read the entry of a model header; None if it has none."""
         if not values:
             return None
         counts = {
@@ -122,7 +122,7 @@ def untagged(treebank: Treebank) -> Treebank:
 
 
 def tagged_sentences(treebanks: Iterable[Treebank], most: int) -> list[Sentence]:
-    """The first ``most`` sentences of which every word has a UPOS."""
+    """The first ``most`` sentences whose words all have a UPOS."""
     sentences: list[Sentence] = []
     for treebank in treebanks:
         sentences += [sentence for sentence in treebank if len(sentence) and "_" not in sentence.upos]

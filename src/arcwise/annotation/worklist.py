@@ -1,4 +1,4 @@
-"""``Worklist``: which sentences to annotate next, scored in the background and again after edits."""
+"""``Worklist``: sentences to annotate next, scored in the background and rescored after edits."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def by_training(assistant: Assistant, sentences: Sequence[Sentence]) -> list[Val
 def training_word(
     posterior: Posterior, open_words: Iterable[int], *, sure: float = TRAINING_SURE
 ) -> int | None:
-    """The word (1..n) to answer next for training a parser; None if it is sure of all open words.
+    """The word (1..n) to answer next for training a parser; None if it is confident about all open words.
 
     Of the open words whose suggested head is less probable than ``sure``, the one with the largest expected
     information gain.
@@ -357,7 +357,7 @@ class Worklist:
             try:
                 sentences[s] = self._sentence(s)
             except (ArcwiseError, IndexError):
-                # A sentence may be gone or broken by now; the worklist just leaves it out.
+                # The sentence may have been removed or broken since; the worklist then omits it.
                 values[s] = None
         try:
             return values | dict(zip(sentences, self._values_of(list(sentences.values())), strict=True))

@@ -1,4 +1,4 @@
-"""``arcwise calibrate``: how well a parser's confidences are calibrated, and a better calibration."""
+"""``arcwise calibrate``: measure and refit the calibration of a parser's confidences."""
 
 from __future__ import annotations
 

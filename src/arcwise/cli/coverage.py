@@ -1,4 +1,4 @@
-"""``arcwise coverage``: how much of a treebank a transition system can build."""
+"""``arcwise coverage``: measure the share of a treebank that a transition system can build."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def _shown(path: Path) -> str:
 
 
 def _command() -> str:
-    """How to call ``arcwise`` from the current folder."""
+    """The command that calls ``arcwise`` from the current folder."""
     script = Path(sys.executable).parent / "arcwise"
     return _shown(script) if script.exists() else "arcwise"
 

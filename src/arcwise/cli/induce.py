@@ -1,4 +1,4 @@
-"""``arcwise induce``: learn a grammar from tag sequences alone."""
+"""``arcwise induce``: learn a grammar from tag sequences only."""
 
 from __future__ import annotations
 

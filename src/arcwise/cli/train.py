@@ -45,7 +45,7 @@ FILES = Files(
 
 @dataclass(frozen=True)
 class ConfigArguments:
-    """Options that override those of the TOML file; which of them a parser reads depends on its kind."""
+    """Options that override the TOML file; each kind of parser reads some of them."""
 
     trainer: str | None = typer.Option(
         None,
@@ -73,7 +73,7 @@ class ConfigArguments:
         TransitionConfig, "unreachable", text="Transition-based: how to handle trees the system cannot build."
     )
     features: str | None = from_declaration(
-        GraphConfig, "features", text="Graph-based: feature set, arcwise's own or that of a paper."
+        GraphConfig, "features", text="Graph-based: feature set; standard is arcwise's default."
     )
     feature_column: list[str] | None = from_declaration(
         GraphConfig,
@@ -355,7 +355,7 @@ def _checkpoint(model: str, parser: str, *, resume: bool) -> str | None:
 
 
 def _distillation(arguments: TrainArguments) -> Callable[..., Distillation] | None:
-    """What makes the soft targets, given the tokenizer and tagger of the student's pipeline (or None)."""
+    """The loader of the distillation, given the student pipeline's tokenizer and tagger (or None)."""
     from arcwise.errors import InputError
 
     values = asdict(arguments.distillation)

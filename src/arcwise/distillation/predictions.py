@@ -1,4 +1,4 @@
-"""``TeacherPredictions``: what a teacher predicts for the words of a treebank."""
+"""``TeacherPredictions``: a teacher's predictions for the words of a treebank."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class DistillationData:
     soft_targets: SoftTargets
     """The teacher's targets for every word of it."""
     gold_sentences: int
-    """How many of the sentences are the treebank's."""
+    """The number of treebank sentences; the others are text."""
     config: DistillationConfig = DistillationConfig()
     report: Mapping[str, Any] | None = None
     """Recorded in the model: the teacher and the text."""

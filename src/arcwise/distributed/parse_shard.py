@@ -414,7 +414,7 @@ class ParseShard:
 
 
 def _batches(records: Iterable[Record], *, most: int) -> Iterator[list[Record]]:
-    """Group short texts; any other input is a batch by itself."""
+    """Group short texts; any other input is a separate batch."""
     batch: list[Record] = []
     size = 0
     for record in records:

@@ -1,4 +1,4 @@
-"""Shards: how files are split into pieces that are parsed and written one by one.
+"""Shards: pieces of files that are parsed and written one by one.
 
 A shard is a run of whole records of one file. Where a file is split depends only on its bytes and the
 requested size. The plan of a file is kept in the output folder, so that each file is scanned once.
@@ -63,7 +63,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class FilePlan:
-    """How a file is split into shards."""
+    """The shards of a file."""
 
     file: InputFile
     shards: tuple[Shard, ...]

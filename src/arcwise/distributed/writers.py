@@ -67,7 +67,7 @@ class Unwritten(NamedTuple):
 
     @classmethod
     def of(cls, line: int, error: Exception, words: int) -> Unwritten:
-        """What could not be written because of an error."""
+        """Records that could not be written because of an error."""
         return cls(BrokenRecord(line, f"cannot be written ({type(error).__name__}: {error})"), words)
 
 

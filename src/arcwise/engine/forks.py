@@ -165,7 +165,7 @@ def _prepare(written: SharedValue) -> Any:
 
 
 def _run_server(requests: socket.socket, written: SharedValue, common: SharedValue) -> None:
-    """Prepare the work, then fork a worker for each pipe that arrives, until the caller is gone."""
+    """Prepare the work, then fork a worker for each pipe that arrives, until the caller exits."""
     # A separate process group, so that killing it does not affect the caller.
     os.setpgid(0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller to handle
@@ -185,7 +185,7 @@ def _run_server(requests: socket.socket, written: SharedValue, common: SharedVal
 
 
 def _run_worker(descriptor: int, prepared: _PreparedWork, common: SharedValue) -> None:
-    """Run the items that arrive through the pipe until the caller is gone.
+    """Run the items that arrive through the pipe until the caller exits.
 
     There is only one thread, so a worker finishes its item before it notices that.
     """

@@ -47,7 +47,7 @@ def local_pool(
     with SharedValue() as sent, SharedValue() as posted:
         sent.write(work)
         dispatcher = Dispatcher(kind(sent, posted), count)
-        # The interpreter joins child processes at exit; workers must be told to stop before that.
+        # The interpreter joins child processes at exit, so workers must stop before that.
         at_exit = Finalize(None, dispatcher.stop, exitpriority=100)
         try:
             yield dispatcher
@@ -154,7 +154,7 @@ def _serve(pipe: Connection, work: SharedValue, common: SharedValue) -> None:
         try:
             pipe.send(outcome)
         except OSError:
-            return  # the caller is gone
+            return  # the caller has exited
         except Exception as error:  # the result cannot be pickled; nothing was sent
             pipe.send((None, RuntimeError(f"{type(error).__name__}: {error}")))
         del outcome, message  # frees their memory while waiting for the next item
@@ -171,7 +171,7 @@ def run_item(work: _HasValue, common: SharedValue, message: bytes) -> Any:
 
 
 def _listen(pipe: Connection, inbox: SimpleQueue[bytes]) -> None:
-    """Receive messages in a thread: a worker whose caller is gone exits even in the middle of an item."""
+    """Receive messages in a thread, so that a worker exits with its caller even in the middle of an item."""
     try:
         while True:
             inbox.put(pipe.recv_bytes())

@@ -208,7 +208,7 @@ def per_sentence(flags: Flags, sentence: Ints, count: int) -> Ints:
 
 
 def _roots_of_system(verdicts: Verdicts) -> Flags:
-    """Which gold words are roots in the system output."""
+    """Mask of gold words that are roots in the system output."""
     roots = np.zeros(len(verdicts.gold), bool)
     pairs = verdicts.alignment
     roots[pairs.gold] = verdicts.system.heads[pairs.system] == ROOT

@@ -83,7 +83,7 @@ class SentenceGroup:
 
 @dataclass(frozen=True)
 class Confusion:
-    """How many words with the gold label ``gold`` have the label ``system``."""
+    """The number of words with gold label ``gold`` and system label ``system``."""
 
     gold: str
     system: str

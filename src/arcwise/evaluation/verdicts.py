@@ -134,7 +134,7 @@ def _labels(words: WordColumns, options: Options) -> Ints:
 
 
 def _punctuation(words: WordColumns, options: Options) -> Flags:
-    """Which words to skip as punctuation."""
+    """Mask of words to skip as punctuation."""
     if options.punctuation == "count":
         return np.zeros(len(words), bool)
     if options.punctuation == "skip-label":

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class FactoredTreeDistributionBatch(Sequence[FactoredTreeDistribution]):
-    """The distributions of several sentences, each with factors of its own.
+    """The distributions of several sentences, each with its own factors.
 
     distributions: one per sentence; their labels, factors and constraints may differ.
     threads: sentences computed at the same time. Results do not depend on it.
@@ -57,7 +57,7 @@ class FactoredTreeDistributionBatch(Sequence[FactoredTreeDistribution]):
         return np.array(self._each(lambda trees, _: trees.entropy()), np.float64)
 
     def sample(self, count: int, *, seed: int) -> list[list[Tree]]:
-        """Draw ``count`` trees of each sentence; its draws depend on the seed and its place alone."""
+        """Draw ``count`` trees of each sentence; draws depend only on the seed and its position."""
         seed = seed_number(seed)
         return self._each(lambda trees, s: trees.sample(count, seed=np.random.default_rng([seed, s])))
 

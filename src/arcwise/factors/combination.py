@@ -1,4 +1,4 @@
-"""``FactorCombination``: several factors as sibling scores and one automaton, which the kernel handles."""
+"""``FactorCombination``: several factors as sibling scores and one product automaton, for the kernel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_STATES = 4096
 
 @dataclass(frozen=True)
 class FactorCombination:
-    """The sum of factors: sibling scores are added, automata run side by side."""
+    """A sum of factors: sibling scores are added, and automata run in parallel."""
 
     factors: tuple[Factor, ...]
     siblings: Floats

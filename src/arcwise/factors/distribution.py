@@ -32,9 +32,9 @@ class FactoredTreeDistribution:
     single_root: whether exactly one arc leaves the root.
     constraints: hold in every operation.
 
-    Every result is exact but ``minimum_risk``, whose trees need not obey the factors.
+    Every result is exact except ``minimum_risk``, whose trees need not obey the factors.
     O(n³ Q P² + n² Q² P L) with automata of Q states together; P is Q if they have joint weights, else 1.
-    Siblings alone have a faster chart of their own.
+    ``Siblings`` as the only factor has a faster, dedicated chart.
 
     >>> labels = ["subj", "obj"]
     >>> scores = np.zeros((2, 4, 4))

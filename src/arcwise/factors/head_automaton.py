@@ -18,8 +18,8 @@ from arcwise.trees import Tree
 class HeadAutomaton:
     """A deterministic automaton that reads a head's dependents on each side, outward from the head.
 
-    It starts anew on each side of every word and of the root. ``joint_weights`` relate the two sides of a
-    word: without them, a rule holds for each side on its own.
+    It restarts on each side of every word and of the root. ``joint_weights`` relate the two sides of a
+    word: without them, a rule applies to each side separately.
 
     next_states: shape (Q, L), integers: the state after a dependent with label l is read in state q.
     weights: shape (Q, L), added to the score of the tree for each transition; -inf forbids it (default: 0).
@@ -94,7 +94,7 @@ class HeadAutomaton:
 
     @property
     def ends(self) -> Floats:
-        """The weights of ends: (1, Q) for each side on its own, or (Q, Q) for both sides of a word."""
+        """The final weights: (1, Q) for each side separately, or (Q, Q) for both sides of a word."""
         if self.joint_weights is None:
             return self.final_weights[None]
         return self.final_weights[:, None] + self.final_weights + self.joint_weights
@@ -119,7 +119,7 @@ class HeadAutomaton:
         return total
 
     def beside(self, other: HeadAutomaton) -> tuple[HeadAutomaton, npt.NDArray[np.int64]]:
-        """Return the automaton that runs both at once, and the pairs that are its states, (Q, 2)."""
+        """Return the product automaton of both, and the pairs of states that are its states, (Q, 2)."""
         pairs = [(self.start, other.start)]
         numbers = {pairs[0]: 0}
         rows: list[list[int]] = []

@@ -39,7 +39,7 @@ class LegalTrees:
 
     @property
     def gaps(self) -> Floats:
-        """How much better a tree could be that the search did not reach: 0 if the tree is optimal."""
+        """Optimality gap: no legal tree scores higher by more than this (0: the tree is optimal)."""
         without = self.bounds == -np.inf
         return np.where(without, 0.0, self.bounds - np.where(without, 0.0, self.values))
 

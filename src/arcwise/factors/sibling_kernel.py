@@ -1,4 +1,4 @@
-"""``SiblingKernel``: trees whose only factor is ``Siblings``, by their own chart where it is faster."""
+"""``SiblingKernel``: trees whose only factor is ``Siblings``, by a dedicated chart where it is faster."""
 
 from __future__ import annotations
 

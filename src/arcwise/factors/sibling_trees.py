@@ -32,7 +32,7 @@ class CertifiedTree:
 
     @property
     def gap(self) -> float:
-        """How much better another tree could be; 0 if this one is optimal."""
+        """Optimality gap: no tree scores higher by more than this (0: this tree is optimal)."""
         return self.bound - self.value
 
     @property

@@ -84,7 +84,7 @@ def scripts_of(treebank: Treebank) -> Coded:
 
 
 ScriptFit = tuple[int, list[str], list[str]]
-"""Which unseen forms a script fits: least number of characters, beginnings and endings (empty: any)."""
+"""Conditions under which a script fits an unseen form: minimum length, beginnings, endings (empty: any)."""
 
 ANY_FORM: ScriptFit = (0, [], [])
 _NEVER = 2**16 - 1

@@ -108,7 +108,7 @@ class GraphModel(Packable):
                 reach,
                 novelty=None if novelty is None else np.array(novelty),
                 unseen=float(header.get("unseen", native.ArcTable.UNTOLD)),
-                root_label=int(header.get("root_label", -1)),  # models before 0.4 have no such rule
+                root_label=int(header.get("root_label", -1)),  # models of 0.3 have no such rule
             )
             return cls(
                 config,

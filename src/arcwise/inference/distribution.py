@@ -128,7 +128,7 @@ class TreeDistribution(TreeInference):
         return self._decoded_trees(native.Decoder.minimum_labelled_risk)[0]
 
     def greedy_heads(self) -> Heads:
-        """Return the best head of each word on its own, shape (n+1,): not necessarily a tree.
+        """Return the best head of each word separately, shape (n+1,): not necessarily a tree.
 
         Smith & Smith 2007, section 6.
         """
@@ -348,7 +348,7 @@ class TreeDistributionBatch(TreeInference):
         return self._decoded_trees(native.Decoder.minimum_labelled_risk)
 
     def greedy_heads(self) -> list[Heads]:
-        """Return the best head of each word on its own, shape (n+1,) per sentence."""
+        """Return the best head of each word separately, shape (n+1,) per sentence."""
         return self._decode(native.Decoder.greedy)[0]
 
     @property

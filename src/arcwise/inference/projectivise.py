@@ -56,7 +56,7 @@ class Changed:
 
 
 def projectivise_treebank(treebank: Treebank, *, threads: int = 1) -> tuple[Treebank, Changed]:
-    """Return the treebank with every tree projectivised, and how much that changed.
+    """Return the treebank with every tree projectivised, and the number of changes.
 
     >>> heads = [(1, 3), (2, 0), (3, 2)]
     >>> text = "".join(f"{i}\\tw\\t_\\t_\\t_\\t_\\t{h}\\tdep\\t_\\t_\\n" for i, h in heads) + "\\n"

@@ -157,7 +157,7 @@ class TreeInference:
         """The scores of a single sentence where they are all there is, for kernels that take one matrix."""
         scores = self._input
         if isinstance(scores, list) and len(scores) == 1 and self._is_plain and not self._spans[0]:
-            # Not through cached properties: in Python 3.11 each takes a lock, which is long beside a kernel.
+            # Not through cached properties: in Python 3.11 each takes a lock, which is slow next to a kernel.
             return scores[0] if self.constraints[0] is None else self._constrained[0]
         return None
 

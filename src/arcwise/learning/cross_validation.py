@@ -32,7 +32,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class FoldTask(Generic[D]):
-    """What the parser of one fold is trained and scored on; can be pickled."""
+    """The data that the parser of one fold is trained and scored on; can be pickled."""
 
     train: Treebank
     """The other folds."""

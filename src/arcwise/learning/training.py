@@ -24,7 +24,7 @@ DevScore = UasLas
 """The score of an epoch on development data, as ``GoldTrees`` counts."""
 
 COUNTING = "punctuation counted, label subtypes cut"
-"""How development scores are counted in training, and by default in ``arcwise evaluate``."""
+"""Scoring options of development scores in training, the defaults of ``arcwise evaluate``."""
 
 
 class EpochTrainer(Protocol):
@@ -103,7 +103,7 @@ def fit(
 
     Without ``evaluate`` the last weights are the best. Ctrl-C stops training and keeps the best so far;
     before the end of the first epoch there is nothing to keep, and ``KeyboardInterrupt`` propagates. The
-    order of sentences depends on ``seed`` alone. ``last_only``: read the weights only once, at the end;
+    order of sentences depends only on ``seed``. ``last_only``: read the weights only once, at the end;
     Ctrl-C then keeps nothing. ``checkpoint``: written after each epoch; training resumes from it, with the
     same result.
     """

@@ -1,4 +1,4 @@
-"""Learning from answers: the ranking after a reviewer has judged some of the words."""
+"""Learning from a reviewer's answers: rerank the words after some have been judged."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _TOLERANCE = 1e-6
 
 
 class Adaptation:
-    """A logistic model of the answers on top of the log-odds of a result.
+    """Logistic regression that updates the log-odds of a mining result from a reviewer's answers.
 
     Each kind of word (lemma with label, label with the tags of word and head, kind of change and others) gets
     a correction with a Gaussian prior, so that sweeps (a guideline applied to a class of words) become
     learnable. The posterior
     mode is found by Newton's method in the space of the answers: a refit costs O(A³ + words) for A answers.
     The strengths of signals are not refitted: a reviewer sees only the strongest, and words that were judged
-    because they are extreme say little about ordinary ones.
+    because they are extreme tell little about ordinary ones.
     """
 
     def __init__(self, result: MiningResult) -> None:
@@ -62,7 +62,7 @@ class Adaptation:
         return made
 
     def kinds_of(self, words: Codes) -> list[Codes]:
-        """The kinds of some words, numbered anew, for ``from_arrays``."""
+        """The kinds of some words, renumbered, for ``from_arrays``."""
         return [np.unique(codes[words], return_inverse=True)[1] for codes in self._kinds]
 
     def questions(
@@ -76,9 +76,9 @@ class Adaptation:
     ) -> list[int]:
         """The next words to ask about: the most suspicious ones, with ``spread`` only few of each kind.
 
-        One answer about a lemma and label, or three about a label and the tags of its arc, say most about the
-        other words of the kind. Spread questions teach more, but find fewer errors on the way. Where no other
-        kinds are left, the most suspicious words come anyway.
+        One answer about a lemma and label, or three about a label and the tags of its arc, tell most about
+        the other words of the kind. Spread questions are more informative, but find fewer errors on the
+        way. If no other kinds are left, the most suspicious words follow.
         """
         seen = {*answers, *skipped}
         counts = [Counter(codes[sorted(answers)].tolist()) for codes in self._kinds[: len(_ENOUGH)]]

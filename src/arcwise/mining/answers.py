@@ -1,4 +1,4 @@
-"""``ReviewAnswers``: a reviewer's answers, in a small text file beside the treebank that git can merge."""
+"""``ReviewAnswers``: a reviewer's answers in a small text file next to the treebank, which git can merge."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEADER = "# Answers of 'arcwise mine --review'. One line each; merge with git's
 
 @dataclass
 class ReviewAnswers:
-    """Answers by key; a key stands for a sentence's words, one of its words, and the arc annotated there.
+    """Answers by key; a key identifies the words of a sentence, one of them, and its annotated arc.
 
     Edits of other sentences or other words leave a key valid; an edit of the arc itself makes a new one.
     """
@@ -52,9 +52,9 @@ class ReviewAnswers:
         self.write()
 
     def write(self) -> None:
-        """Write the file, atomically; sorted, so that answers of two people rarely touch the same place.
+        """Write the file atomically, sorted so that the answers of two people rarely conflict in a merge.
 
-        Answers that were added to the file meanwhile, in the editor or by another review, stay.
+        Answers that the editor or another review added to the file in the meantime are kept.
         """
         self.lines = {**_read(self.path), **self.lines}
         rows = sorted("\t".join((key, *rest)) for key, rest in self.lines.items())

@@ -1,7 +1,7 @@
 """Gradient-boosted trees of fixed depth over binned features, in numpy (Friedman 2001).
 
-Trees can be monotone in some features: a split on one bounds the leaves below it from the middle of the two
-values that it would have as a leaf, so that no later split can turn the order round.
+Trees can be monotone in some features: a split on such a feature bounds the leaves on its two sides by the
+midpoint of the values that the sides would have as leaves, so that no later split can reverse their order.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from arcwise.mining.evidence import Floats
 Bins = npt.NDArray[np.uint8]
 Bits = npt.NDArray[np.bool_]
 BINS = 32
-"""Bins of a feature, the first of which is for NaN."""
+"""Bins per feature; the first is for NaN."""
 
 
 def bin_edges(values: Floats) -> list[Floats]:
@@ -85,7 +85,7 @@ class BoostedTrees:
     ) -> BoostedTrees:
         """Minimise the weighted log loss.
 
-        rising: columns in which the log-odds must never fall. sample: share of the rows that each tree is
+        rising: columns in which the log-odds must never fall. sample: fraction of the rows that each tree is
             fitted on. penalty: L2 penalty of leaves.
         """
         rising = np.zeros(values.shape[1], np.bool_) if rising is None else rising

@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 SHIPPED = Path(__file__).parent / "combiner.arcwise"
 _SHIFT_STEPS = 20
 PLANTED_SHIFT = -1.0
-"""Log-odds added to those of planted errors: how much rarer random errors are than in training."""
+"""Prior shift of the model of planted errors: log-odds for errors being rarer than in its training data."""
 
 
 @dataclass(frozen=True)
 class Combiner:
-    """The probability of an error: what maintainers revise, precedents of the language, and random errors.
+    """The probability of an error, combined from models of revisions and planted errors, and precedents.
 
-    Two models read the same features. One was trained on what maintainers of treebanks revised, the other on
-    errors planted in treebanks. A word is an error if either says so (noisy-or). Precedents add to the first
-    what was revised in other treebanks of the language, by lemma and label.
+    Two models read the same features. One was trained on revisions by maintainers of treebanks, the other on
+    errors planted in treebanks; a noisy-or combines their probabilities. Precedents, the revisions of other
+    treebanks of the language by lemma and label, adjust the first.
     """
 
     kind: ClassVar[str] = "error-combiner"
@@ -43,7 +43,7 @@ class Combiner:
 
     revisions: ErrorModel
     planted: ErrorModel | None = None
-    """None: trained on revisions alone."""
+    """None: trained only on revisions."""
     trained_on: tuple[str, ...] = ()
     precedents: tuple[Precedents, ...] = field(default=(), repr=False)
     shift: float = 0.0
@@ -137,7 +137,7 @@ def either(a: Floats, b: Floats) -> Floats:
 
 
 def _shift_to_rate(log_odds: Sequence[Floats], rate: float) -> float:
-    """What to add to log-odds for the mean probability in the median treebank to be this rate."""
+    """The shift of log-odds at which the median treebank has this mean probability."""
     if not 0 < rate < 1:
         return 0.0
     shift = 0.0
@@ -155,7 +155,7 @@ def shipped_combiner() -> Combiner | None:
 
 
 def mean_log_odds(scores: Sequence[Floats]) -> Floats:
-    """The combination without a trained combiner: the mean of the signals that have something to say."""
+    """Combine signals without a trained combiner: the mean of the log-odds that are not NaN."""
     values = np.stack(scores)
     finite = np.isfinite(values)
     total = np.where(finite, values, 0.0).sum(axis=0)

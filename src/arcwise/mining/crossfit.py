@@ -40,7 +40,7 @@ _LEAST = 1e-9
 
 @dataclass(frozen=True)
 class NeuralEffort:
-    """How long a neural parser is trained."""
+    """Training effort of a neural parser."""
 
     size: Literal["small", "base"] = "small"
     words: int = 1_600_000
@@ -53,7 +53,7 @@ class NeuralEffort:
 
 @dataclass(frozen=True)
 class Effort:
-    """How long cross-fitting may take: folds, epochs and parsers."""
+    """The effort of cross-fitting: folds, epochs and parsers."""
 
     folds: int = 4
     epochs: int = 4
@@ -74,7 +74,7 @@ EFFORTS: Mapping[str, Effort] = {
 
 @dataclass(frozen=True)
 class TagEvidence:
-    """A tagger's opinion on UPOS, flat over all words; ``_`` and NaN where it had none."""
+    """A tagger's predictions of UPOS, flat over all words; ``_`` and NaN where it has none."""
 
     predicted: Strings
     probability: Floats
@@ -107,7 +107,7 @@ def _nan_mean(columns: list[Floats], words: int) -> Floats:
 
 @dataclass(frozen=True)
 class FoldTraining:
-    """One training: a parser (or ``tagger``) and the fold that it does not see."""
+    """One training run: a parser (or ``tagger``) and its held-out fold."""
 
     parser: str
     fold: int
@@ -121,7 +121,7 @@ def crossfit(
     engine: Engine = ThisProcess(),
     report: Callable[[str], None] = lambda line: None,
 ) -> Crossfitted:
-    """Train every parser once without each fold and ask it about that fold.
+    """Train every parser without each fold in turn and collect its evidence about that fold.
 
     The result does not depend on the ``engine``. A treebank of one document or one sentence has no evidence.
     """

@@ -28,30 +28,30 @@ _GROUPS = ("label", "pair")
 _CONTEXT = ("arc.", "sentence.")
 """Prefixes of numbers that are no evidence by themselves, so that their weights may have any sign."""
 _PRIOR = 30.0
-"""Words of a kind at which its own rate of errors counts as much as the rate of all kinds."""
+"""Number of words at which a kind's error rate counts as much as the rate of all kinds."""
 _RULES = ("tree_rule", "word_rule")
 """Kinds that name the validation rule a word breaks; an empty string for words that break none."""
 _ADDED = "tree_rule"
 """The kind whose rate is added to the log-odds: words that break a rule are too few for a weight of it."""
 _REPLACED = "rules."
-"""Prefix of numbers that are not read: how often a rule's words were wrong says more than its severity."""
+"""Prefix of features that the model ignores: a rule's error rate is more informative than its severity."""
 _UNSEEN_RULE = "*"
 """Category of rules that no treebank with a history breaks."""
 _RULE_PRIOR = 2.0
-"""Words of a rule at which its own rate counts as much as the rate of all words."""
+"""Number of words at which a rule's error rate counts as much as the rate of all words."""
 _RULE_WORDS = 5.0
 """Words of a rule at which a treebank counts half as much as one with many."""
 _ALL_RULES = 0.5
-"""How many such treebanks the average of all rules counts as."""
+"""Weight of the average over all rules, in treebanks."""
 
 
 @dataclass(frozen=True)
 class ErrorModel:
     """The mean of a logistic regression and of boosted trees.
 
-    Both read the signals as log-ranks within the treebank, and how often each kind of word was wrong in other
-    treebanks. The regression carries over to treebanks of other languages, the trees see interactions. For
-    words that break a rule about trees, the log-odds rise as they did in other treebanks.
+    Both read the signals as log-ranks within the treebank, and the error rate of each kind of word in other
+    treebanks. The regression transfers to other languages; the trees model interactions. For words that break
+    a rule about trees, the log-odds rise by as much as in other treebanks.
     """
 
     regression: LogisticRegression
@@ -167,7 +167,7 @@ def _is_evidence(numbers: Sequence[str], values: Floats) -> npt.NDArray[np.bool_
 
 
 def _rates(histories: Mapping[str, RevisionHistory]) -> dict[str, dict[str, float]]:
-    """How much more often than others each kind is wrong: the mean over treebanks of log ratios."""
+    """Log ratio of the error rate of each kind to that of all words, averaged over treebanks."""
     tables: dict[str, dict[str, float]] = {}
     for name in next(iter(histories.values())).features.kinds:
         if name in _RULES:
@@ -177,13 +177,13 @@ def _rates(histories: Mapping[str, RevisionHistory]) -> dict[str, dict[str, floa
         for history in histories.values():
             for kind, ratio in _ratios(history, name).items():
                 sums[kind].append(ratio)
-        # Divided by one more than the treebanks that have the kind: one alone may be a guideline of its own.
+        # Divided by one more than the number of treebanks: a single one may follow a special guideline.
         tables[name] = {kind: sum(values) / (len(values) + 1) for kind, values in sorted(sums.items())}
     return tables
 
 
 def _rule_rates(histories: Iterable[RevisionHistory], name: str) -> dict[str, float]:
-    """By how much the log-odds of an error rise if a word breaks a rule: a mean over treebanks, at least 0.
+    """The increase in the log-odds of an error if a word breaks a rule: a mean over treebanks, at least 0.
 
     Treebanks in which few words break the rule count less; rules of few treebanks are drawn to the average.
     """
@@ -210,7 +210,7 @@ def _clipped(rate: float) -> float:
 
 
 def _counts(history: RevisionHistory, name: str) -> tuple[dict[str, int], dict[str, int]]:
-    """How many compared words of each kind are wrong, and how many there are."""
+    """The numbers of wrong words and of all compared words of each kind."""
     wrong: dict[str, int] = defaultdict(int)
     total: dict[str, int] = defaultdict(int)
     for word in np.flatnonzero(history.compared).tolist():

@@ -1,4 +1,4 @@
-"""``ParserEvidence``: what one parser that has not seen a sentence says about its annotation."""
+"""``ParserEvidence``: a parser's probabilities of the annotation of sentences it was not trained on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def universal(label: str) -> str:
 
 @dataclass(frozen=True)
 class ParserEvidence:
-    """Probabilities of the annotation, flat over all words; NaN where a parser had nothing to say.
+    """Probabilities of the annotation, flat over all words; NaN where a parser has none.
 
     Labels are compared without their subtypes, because these differ between releases and languages.
     """

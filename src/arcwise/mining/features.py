@@ -1,4 +1,4 @@
-"""ErrorFeatures of the combiner: the signals' columns, and what kind of word and arc it is."""
+"""``ErrorFeatures``: the input of the combiner, from the signals and the kinds of words and arcs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from arcwise.mining.words import FlatWords
 
 @dataclass(frozen=True)
 class ErrorFeatures:
-    """Numbers and kinds of every word."""
+    """Numeric and categorical features of every word."""
 
     numbers: Mapping[str, Floats]
     """Name → one value per word; NaN where it is unknown."""
@@ -32,7 +32,7 @@ class ErrorFeatures:
 
     @property
     def is_word(self) -> npt.NDArray[np.bool_]:
-        """Which words are not punctuation, as far as tags say so."""
+        """Mask of words that are not tagged as punctuation."""
         return np.array([tag != "PUNCT" for tag in self.kinds.get("upos", [""] * self.count)], np.bool_)
 
     @classmethod
@@ -71,7 +71,7 @@ class ErrorFeatures:
 
 
 def _doubt_around(words: FlatWords, measurements: Mapping[str, Measurement]) -> dict[str, Floats]:
-    """How doubtful the head, the dependents and the sentence of a word are: errors come in groups."""
+    """Suspicion of the head, the dependents and the sentence of each word, because errors cluster."""
     if "parsers" not in measurements:
         return {}
     doubt = np.nan_to_num(measurements["parsers"].score, nan=-5.0)

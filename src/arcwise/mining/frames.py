@@ -1,4 +1,4 @@
-"""Statistics of arcs and valency frames: how unusual a label, an attachment or a frame is."""
+"""Statistics of arcs and valency frames: surprisal of labels, attachments and frames."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from arcwise.mining.signal import Measurement
 from arcwise.mining.words import Codes, FlatWords, codes_of, paired
 
 CORE = frozenset({"nsubj", "obj", "iobj", "csubj", "ccomp", "xcomp", "expl", "cop", "aux"})
-"""Labels of which valency frames consist."""
+"""Labels that are part of valency frames."""
 _STRENGTH = 5.0
 """Observations that the probability in a wider context is worth."""
 _LENGTHS = (1, 2, 3, 5, 8, 13)
@@ -44,7 +44,7 @@ def frame(words: FlatWords, head: int) -> tuple[str, ...]:
 
 
 def frames(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
-    """How unusual the label, the attachment and the valency frame are in this treebank."""
+    """An unusual label, attachment or valency frame for these words and tags in this treebank."""
     tables = _tables(words)
     annotated = words.heads >= 0
     columns = {

@@ -1,4 +1,4 @@
-"""``RevisionHistory``: the features of a treebank, and which of its words its maintainers corrected later."""
+"""``RevisionHistory``: the features of a treebank, and the words that its maintainers corrected later."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TREEBANK_WEIGHT = 10_000.0
 
 @dataclass(frozen=True)
 class RevisionHistory:
-    """The features of a treebank, and which of its words its maintainers corrected later."""
+    """The features of a treebank, and the words that its maintainers corrected later."""
 
     features: ErrorFeatures
     compared: npt.NDArray[np.bool_]
@@ -39,7 +39,7 @@ class RevisionHistory:
         return cls(features, revisions.compared, revisions.revised, swept, relabelled)
 
     def precedents(self, treebank: str) -> Precedents | None:
-        """What was revised here, as precedents for other treebanks of the language; None without lemmas."""
+        """These revisions as precedents for other treebanks of the language; None without lemmas."""
         if not self.features.lemmas or not self.relabelled:
             return None
         kinds = lexical_kinds(self.features.lemmas, self.features.kinds["label"])

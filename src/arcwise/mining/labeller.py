@@ -1,7 +1,7 @@
 """Labels given the rest of the tree: a log-linear classifier, cross-fitted like the parsers.
 
-Parsers score arcs one by one; this classifier sees the annotated tree around a word (its head and their
-labels, its own dependents and its siblings), which says more about a label than any parser may assume.
+Parsers score arcs one by one. This classifier sees the annotated tree around a word (its head, dependents and
+siblings, with their labels), which tells more about a label than a parser can use.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _row_sums(ids: Ids, gradient: Matrix) -> tuple[Ids, Matrix]:
 
 
 def labels_given_tree(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
-    """How improbable the label is, given the rest of the annotated tree."""
+    """A low probability of the label given the rest of the annotated tree."""
     names = list(dict.fromkeys(words.labels))
     numbers = codes_of(words.labels)
     here, best, best_probability = _crossfitted(words, crossfitted, numbers, len(names))

@@ -62,9 +62,9 @@ class Usual:
 
 
 def lexicon(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
-    """Other tags, lemmas or features of the same form elsewhere."""
+    """The same form has other tags, lemmas or features elsewhere."""
     tagged = list(zip(words.lower, words.upos, strict=True))
-    # Beside the form and its tag, the label decides between syncretic features (nominative, accusative).
+    # Apart from form and tag, the label decides between syncretic features (nominative, accusative).
     labelled = list(zip(words.lower, words.upos, words.labels, strict=True))
     tables = {
         "upos": Usual.of(words.lower, words.upos),

@@ -172,7 +172,7 @@ def mine(
 
 
 def no_evidence(treebank: Treebank) -> Crossfitted:
-    """What cross-fitting yields without parsers."""
+    """The empty result of cross-fitting without parsers."""
     count = treebank.word_count
     tags = TagEvidence(np.full(count, "_", object), np.full(count, np.nan))
     return Crossfitted({}, tags, np.zeros(len(treebank), np.int64))

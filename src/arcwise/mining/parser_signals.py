@@ -14,7 +14,7 @@ from arcwise.mining.words import FlatWords
 
 
 def parsers(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
-    """How improbable parsers trained on other documents find the annotated head and label."""
+    """A low probability of the annotated head and label under parsers trained on other documents."""
     evidence = crossfitted.parsers
     mean = crossfitted.mean_arc
     transition = [e.arc for name, e in evidence.items() if name != "graph"]
@@ -60,7 +60,7 @@ def parsers(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
 
 
 def conditional(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
-    """How improbable the arc is given all other annotated arcs of its sentence."""
+    """A low probability of the arc given all other annotated arcs of its sentence."""
     probability = _mean([e.conditional for e in crossfitted.parsers.values()], len(words))
 
     def reasons(word: int) -> list[str]:
@@ -74,7 +74,7 @@ def conditional(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
 
 
 def tags(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
-    """How improbable a tagger trained on other documents finds the annotated UPOS."""
+    """A low probability of the annotated UPOS under a tagger trained on other documents."""
     predicted, probability = crossfitted.tags.predicted, crossfitted.tags.probability
     annotated = np.array(words.upos, object)
     same = np.asarray(predicted == annotated, np.bool_)
@@ -100,10 +100,10 @@ def tags(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
 
 
 def thresholds(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
-    """Labels whose probability, compared with that of their label elsewhere, is low (confident learning).
+    """A lower probability of the label than the same label has elsewhere (confident learning).
 
     Northcutt, Jiang & Chuang (2021): the threshold of a label is the mean probability that it gets where it
-    is annotated; a word is doubtful if another label exceeds its threshold and its own does not.
+    is annotated; a word is doubtful if another label exceeds its threshold and the annotated label does not.
     """
     labels = words.labels
     label_probability = _mean([e.label for e in crossfitted.parsers.values()], len(words))

@@ -20,24 +20,24 @@ from arcwise.mining.proposals import Proposals
 from arcwise.mining.words import FlatWords
 
 _VOCABULARY = 100
-"""Most frequent lemmas by which languages are told apart."""
+"""Number of most frequent lemmas used to identify the language."""
 _SAME_LANGUAGE = 0.6
 """Overlap of frequent lemmas: 0.83 for two English treebanks, 0.42 for Danish and Swedish."""
 _SAME_TREEBANK = 0.92
-"""Overlap from which it is a release of the same treebank, where maintainers have kept what they left."""
+"""Overlap above which it is a release of the same treebank, whose maintainers kept the unrevised words."""
 _FEWEST = 2
 """Revised words of a kind that make a precedent."""
 _PRIOR = 2.0
-"""Words of a kind at which its own rate counts as much as that of the treebank."""
+"""Number of words at which a kind's rate counts as much as that of the treebank."""
 _CARRIED_OVER = 0.5
-"""Share of the log-odds that carries over to another treebank."""
+"""Fraction of the log-odds that transfers to another treebank."""
 _USUAL = 0.5
 """Share of a kind's words with the same new label from which this label is proposed."""
 
 
 @dataclass(frozen=True)
 class Precedent:
-    """The fate of the words with one lemma and label in one treebank."""
+    """How the words with one lemma and label in one treebank were revised."""
 
     revised: int
     words: int
@@ -47,7 +47,7 @@ class Precedent:
 
 @dataclass(frozen=True)
 class Precedents:
-    """What was revised in one treebank, by lemma and label."""
+    """Revisions of one treebank, counted by lemma and label."""
 
     treebank: str
     base_rate: float
@@ -94,14 +94,14 @@ class Precedents:
         return {kind: float(np.log(value * (1 - base) / base)) for kind, value in odds.items()}
 
     def speaks_of(self, lemmas: Sequence[str]) -> bool:
-        """Whether these are the lemmas of another treebank of the same language."""
+        """Whether these lemmas are of the same language, but not of another release of this treebank."""
         counts, total = Counter(lemmas), max(len(lemmas), 1)
         shared = sum(min(share, counts[lemma] / total) for lemma, share in self.vocabulary.items())
         overlap = shared / max(sum(self.vocabulary.values()), 1e-9)
         return _SAME_LANGUAGE <= overlap < _SAME_TREEBANK
 
     def log_odds(self, kinds: Sequence[str]) -> Floats:
-        """What each word's kind adds to the log-odds of an error; NaN where there is no precedent."""
+        """The shift of each word's log-odds of an error by its kind; NaN without a precedent."""
         nan = float("nan")
         return _CARRIED_OVER * np.array([self._surprise.get(kind, nan) for kind in kinds], np.float64)
 
@@ -166,7 +166,7 @@ class PrecedentsOfWords:
         return replace(proposals, heads=heads, labels=labels)
 
     def reasons(self, word: int) -> list[str]:
-        """The precedents of a word, in words."""
+        """The reasons to show for a word: its precedents."""
         if not self.precedents:
             return []
         lemma, label = self.kinds[word].rsplit(" ", 1)

@@ -1,4 +1,4 @@
-"""``Proposals``: what the signals together propose for each word."""
+"""``Proposals``: the combined proposals of the signals for each word."""
 
 from __future__ import annotations
 

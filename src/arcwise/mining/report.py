@@ -158,7 +158,7 @@ def _figure(rank: int, suspect: SuspectedError, sentence: Sentence, document: st
 
 
 def description(suspect: SuspectedError, sentence: Sentence) -> str:
-    """What stands there and what is proposed, in one line."""
+    """Annotation and proposal in one line."""
     forms = ["the root", *(f"“{form}”" for form in sentence.forms)]
     line = f"{suspect.word} “{suspect.form}”: {suspect.label} of {forms[suspect.head]}"
     if suspect.proposed_head >= 0:

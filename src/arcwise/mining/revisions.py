@@ -1,4 +1,4 @@
-"""``Revisions``: which arcs the maintainers of a treebank changed between two releases."""
+"""``Revisions``: the arcs that the maintainers of a treebank changed between two releases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SWEEP = 20
 
 @dataclass(frozen=True)
 class Revisions:
-    """The fate of every word of the older release, flat over all words."""
+    """What happened to each word of the older release, flat over all words."""
 
     compared: Flags
     """Words of sentences with the same words in both releases, punctuation excluded."""
@@ -57,7 +57,7 @@ class Revisions:
         return cls(compared, revised, moved, _scattered(revised, kinds), heads, labels, kinds)
 
     def within(self, words: Flags) -> Revisions:
-        """The revisions of some of the words, with sweeps counted among these alone."""
+        """The revisions of some of the words, with sweeps counted only among these."""
         revised = self.revised & words
         scattered = _scattered(revised, self.kinds)
         return replace(self, compared=self.compared & words, revised=revised, scattered=scattered)

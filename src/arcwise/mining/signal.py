@@ -31,12 +31,12 @@ def no_votes(word: int) -> list[Vote]:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a signal says about every word."""
+    """A signal's values, reasons and votes for every word."""
 
     score: Floats
-    """Log-odds of an error according to this signal alone; NaN where it has nothing to say."""
+    """Log-odds of an error according to this signal only; NaN where it has no evidence."""
     columns: Mapping[str, Floats]
-    """Features for the combiner: higher is more suspicious; NaN where the signal has nothing to say."""
+    """Features for the combiner: higher is more suspicious; NaN where it has no evidence."""
     reasons: Callable[[int], list[str]] = lambda word: []
     """Sentences that explain the score of a word (a flat index)."""
     votes: Callable[[int], list[Vote]] = no_votes
@@ -93,7 +93,7 @@ def log_odds(probability: Floats, least: float = 1e-6) -> Floats:
 
 
 def percent(probability: float) -> str:
-    """A probability in words.
+    """Format a probability as a percentage.
 
     >>> percent(0.0234), percent(0.00001), percent(0.97)
     ('2.3 %', 'under 0.1 %', '97 %')

@@ -1,4 +1,4 @@
-"""Average a small pipeline's parser over the uncertainty of its tagger, and calibrate that."""
+"""Average a small pipeline's parser over several taggers, and calibrate the result."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def average_tags(
     progress: Progress,
     threads: int = 1,
 ) -> TagAveragedParser:
-    """Average a cross-validated parser over the taggers trained without each fold, and calibrate that.
+    """Average a cross-validated parser over the taggers trained without each fold, and calibrate the result.
 
     train: gold. seen: as the parser has seen it, with jackknifed tags. Confidences are fitted on held-out
     sentences whose parser and taggers have not seen them, so no tagger of fold i may have seen it: there are

@@ -1,4 +1,4 @@
-"""Install a model: copy or download a file, check its hash and its content, then put it in its place."""
+"""Install a model: copy or download a file, check its hash and content, then move it into place."""
 
 from __future__ import annotations
 

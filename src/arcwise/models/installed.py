@@ -1,4 +1,4 @@
-"""Models by name: shipped with arcwise, installed in a folder, or brought by a package; and known ones."""
+"""Models by name: shipped with arcwise, installed in a folder or provided by a package; and known models."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def train_command(name: str, folder: str = "FOLDER") -> str:
 
 
 def how_to_get(name: str) -> str:
-    """Return what to type to have a model of that name.
+    """Return a suggestion, with a command, for getting a model of that name.
 
     >>> how_to_get("xx")
     "train it on a treebank of the language: 'arcwise models train xx --treebank FOLDER'"

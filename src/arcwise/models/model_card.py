@@ -59,10 +59,10 @@ class ModelCard:
     """Size of the training part."""
     words: int | None = None
     lessons: str = ""
-    """Who taught the model, on which text."""
+    """The teacher of the model, and its text."""
     licence: str = ""
     made_by: str = ""
-    """How the model was trained."""
+    """The training command."""
     parser: str = ""
     """Kind of its parser."""
     bytes: int = 0
@@ -122,7 +122,7 @@ def describe(
 ) -> ModelCard:
     """Return the card of a pipeline from the metadata in its file.
 
-    load: what ``arcwise.load`` calls it; scores: in place of those in the file; closing: paragraphs to add.
+    load: its name for ``arcwise.load``; scores: in place of those in the file; closing: paragraphs to add.
     """
     card, info = pipeline.card, pipeline.parser.info
     code = re.match(r"[a-z]{2,3}(?=$|[-_.])", str(card.get("code") or load))

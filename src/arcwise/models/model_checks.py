@@ -1,7 +1,7 @@
 """Checks of a model when it is opened: values, ranges, and references between its parts.
 
-Components check what they are built from. These checks are of what they would only notice while parsing, with
-an exception in the middle of a text, or by reading outside an array.
+Components check their parts when they are built. These checks cover errors that would otherwise appear only
+while parsing, as an exception in the middle of a text or a read outside an array.
 """
 
 from __future__ import annotations

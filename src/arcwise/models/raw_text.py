@@ -1,4 +1,4 @@
-"""How a pipeline does on the raw text of a treebank: scores, and calibration of its confidences."""
+"""Evaluate a pipeline on the raw text of a treebank: scores, and calibration of its confidences."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def raw_text_calibration(pipeline: Pipeline, gold: Treebank, *, threads: int = 1
 
 
 def calibrate_on_raw_text(pipeline: Pipeline, gold: Treebank, *, threads: int = 1) -> Pipeline:
-    """Fit the parser's temperatures on the raw text of ``gold``; other parsers than ``ScoredParser`` stay.
+    """Fit the parser's temperatures on the raw text of ``gold``; only a ``ScoredParser`` has any.
 
     At the fitted temperatures, mean confidence equals accuracy, for heads and for heads with labels.
     Temperatures fitted on gold words are too low for raw text: they do not account for wrong tags, words and
@@ -145,7 +145,7 @@ def raw_text_bins(
 
 
 def parse_raw_text(pipeline: Pipeline, gold: Treebank, options: ParseOptions, threads: int) -> Treebank:
-    """Return what a pipeline makes of the raw text of ``gold``."""
+    """Return the parse of the raw text of ``gold``."""
     stream = io.BytesIO(plain_text(gold).text.encode())
     pieces = pipeline.analyses(stream, options=options, threads=threads)
     return Treebank(b"".join(piece.treebank.data for piece in pieces), source="<system>")

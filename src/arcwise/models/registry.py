@@ -95,7 +95,7 @@ _DAMAGE = (
     TypeError,
     ValueError,
 )
-"""What values that training never writes make of the code that reads them."""
+"""Exceptions raised by code that reads values which training never writes."""
 
 
 def open_packed(packed: Packed) -> Parser:

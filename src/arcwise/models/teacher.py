@@ -1,4 +1,4 @@
-"""Open a teacher from its model file, and read the text that it labels for the student."""
+"""Load a teacher for distillation, and read the text that it labels for the student."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class NamedTraining:
     language: str | None = None
     licence: str | None = None
     folder: str | None = None
-    """Where to install the model; by default where models are installed."""
+    """The folder to install the model in (default: the folder of installed models)."""
     overwrite: bool = False
     parser: str | None = None
     config: str | None = None

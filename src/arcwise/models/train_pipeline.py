@@ -1,4 +1,4 @@
-"""Training a whole pipeline from one treebank: tokenizer, tagger, and a parser on jack-knifed tags."""
+"""Train a whole pipeline on one treebank: tokenizer, tagger, and a parser on jackknifed tags."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SMALL_DATA_TRAINER = "log-linear"
 class PipelineConfig:
     """Options of ``arcwise train --pipeline``.
 
-    A TOML file may set any of them, the parser's own under [parser].
+    A TOML file may set any of them, and the parser's options under [parser].
     """
 
     tokenizer: TokenizerConfig = section(TokenizerConfig, "Training of the tokenizer.")
@@ -112,19 +112,18 @@ def train_pipeline(
     checkpoint: PathLike | None = None,
     teach: Teach | None = None,
 ) -> Pipeline:
-    """Tokenizer, tagger and parser from one treebank. ``parser``: options of the parser.
+    """Train tokenizer, tagger and parser on one treebank. ``parser``: options of the parser.
 
-    ``card``: what to note in the model; ``engine``: where the taggers of the jack-knife are trained, and what
-    of the parser can be trained at the same time; ``checkpoint``: the file that the training of a neural
-    parser resumes from; ``teach``: how the parser is taught by another one, given the tokenizer and the
-    tagger that make its words and tags.
+    ``card``: notes to store in the model; ``engine``: runs the jackknife's taggers, and the parallel parts of
+    parser training; ``checkpoint``: file from which the training of a neural parser resumes; ``teach``:
+    loads the distillation, given the tokenizer and the tagger that process the text.
 
     A neural parser reads the tagger's tags and jointly learns better ones (``learns``); which columns it
-    fills in is chosen on ``dev``.
+    fills in is selected on ``dev``.
 
-    With ``dev`` the parser's epoch, decoder and temperatures are chosen on it; if it is a treebank, the
-    temperatures are then fitted on its raw text, and the scores of the whole go into the card. With folds
-    (``"5fold"``) they are chosen on the training data, tagged as the parser will get them.
+    ``dev`` selects the parser's epoch, decoder and temperatures; if it is a treebank, the temperatures are
+    then fitted on its raw text, and the card gets the scores of the whole pipeline. With folds (``"5fold"``)
+    they are selected by cross-validation on the training data with jackknifed tags.
     """
     if not train.word_count:
         raise InputError("train: found no word, expected a treebank to learn from")

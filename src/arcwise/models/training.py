@@ -73,7 +73,7 @@ def train_parser(
     """Train a parser of a kind; ``options`` other than None override the TOML file ``config``.
 
     ``checkpoint``: file to resume from, for kinds that support it. ``distillation``: a teacher to learn from.
-    ``engine``: where parallel work runs. ``others``: further arguments of the parser's ``train``.
+    ``engine``: runs parallel work. ``others``: further arguments of the parser's ``train``.
     """
     chosen = parser_config(kind, config, options, taught=distillation is not None)
     parser, _ = trainable_kind(kind)

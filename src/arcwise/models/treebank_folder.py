@@ -1,4 +1,4 @@
-"""A treebank in a folder as Universal Dependencies releases it, and the settings that suit its size."""
+"""A treebank folder as in Universal Dependencies releases, and training settings for its size."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TreebankFolder:
         return cls(path, {part: by_part[part][0] for part in PARTS if part in by_part}, code, _licence(path))
 
     def read(self, part: str) -> Treebank:
-        """Read a part; its source name does not reveal where the folder is."""
+        """Read a part; its source name omits the path of the folder."""
         file = self.files[part]
         return Treebank(read_bytes(file), source=f"{self.path.resolve().name}/{file.name}")
 
@@ -77,7 +77,7 @@ def _licence(folder: Path) -> str:
 def settings_for(train: Treebank, parser: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return options of a pipeline, and of its parser of that kind, that suit the size of a training part.
 
-    A small treebank keeps the defaults: five folds of the jack-knife, and all combinations of tags.
+    A small treebank keeps the defaults: five jackknife folds, and all combinations of tags.
     """
     if train.word_count < _LARGE:
         return {}, {}

@@ -233,7 +233,7 @@ def _tempered(
 
 
 def _root_label(header: Mapping[str, Any], labels: tuple[str, ...]) -> int:
-    code = int(header.get("root_label", -1))  # models before 0.4 have no such rule
+    code = int(header.get("root_label", -1))  # models of 0.3 have no such rule
     if not -1 <= code < len(labels) or (code >= 0 and len(labels) < 2):
         raise ValueError(f"root_label: found {code}, expected -1 or one of {len(labels)} labels")
     return code

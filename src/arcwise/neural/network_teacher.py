@@ -74,7 +74,7 @@ class NetworkTeacher:
 
     @property
     def info(self) -> Mapping[str, Any]:
-        """What the first parser says of its training data; the number of networks."""
+        """The training metadata of the first parser, and the number of networks."""
         return {**self._models[0].report, "kind": self.kind, "networks": len(self._networks)}
 
     def distributions(

@@ -100,7 +100,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
 
     @property
     def members(self) -> tuple[Self, ...]:
-        """The networks of the ensemble as parsers of their own, e.g. for a ``MarginalEnsemble``."""
+        """The networks of the ensemble as separate parsers, e.g. for a ``MarginalEnsemble``."""
         model = replace(self.model, config=replace(self.model.config, ensemble=1))
         return tuple(type(self)(replace(model, members=(member,))) for member in model.members)
 
@@ -291,7 +291,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
     def _overruled(
         self, treebank: Treebank, upos: Any, options: ParseOptions
     ) -> npt.NDArray[np.bool_] | None:
-        """Which words have a kept UPOS that the network does not predict; None if no UPOS is kept.
+        """Mask of words whose kept UPOS differs from the network's; None if no UPOS is kept.
 
         Their other tags, which depend on the UPOS, stay as the tagger predicted them given the kept one.
         """

@@ -123,7 +123,7 @@ class NetworkTrainer:
         return int(data.lengths.max(initial=0)) if self._config.order == 2 else 0
 
     def _groups(self) -> list[dict[str, Any]]:
-        """Optimiser groups with their peak learning rates; pretrained weights have a rate of their own."""
+        """Optimiser groups with their peak learning rates; pretrained weights have a separate rate."""
         named = self.network.encoder.parameter_of().items()
         pretrained = {p for name, parts in named if name.startswith(TRANSFORMER) for p in parts}
         rates = ((self._config.learning_rate, False), (self._config.encoder_rate, True))

@@ -35,7 +35,7 @@ SentenceConstraints = Sequence[Constraints | None] | None
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a parser supports: parse options, outputs, kinds of training data. It rejects everything else."""
+    """The parse options, outputs and kinds of training data that a parser supports; it rejects all others."""
 
     decoders: tuple[Decoder, ...] = ()
     """The supported values of ``decode``; empty if there is only one way to decode."""
@@ -237,7 +237,7 @@ class Parser(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What this parser supports."""
+        """The capabilities of this parser."""
         ...
 
     @property

@@ -111,7 +111,7 @@ class ParsedSentence(Sentence):
 
     def _repr_svg_(self) -> str:
         """Draw the tree as SVG for notebooks."""
-        from arcwise.visual import svg  # here and below: few programs draw, and all pay for what is imported
+        from arcwise.visual import svg  # here and below: few programs draw, but all would pay for the import
 
         return svg(self, alternatives=self.alternatives())
 

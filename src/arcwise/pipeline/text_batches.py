@@ -37,7 +37,7 @@ def encoded(text: str) -> bytes:
 
 
 def batch_by_bytes(texts: Iterable[bytes], limit: int = BATCH_BYTES) -> Iterator[list[bytes]]:
-    """Group texts in order into batches of at most ``limit`` bytes; a longer text is a batch by itself.
+    """Group texts in order into batches of at most ``limit`` bytes; a longer text is a separate batch.
 
     >>> list(batch_by_bytes([b"aaa", b"b", b"cc", b"dddddd", b""], limit=4))
     [[b'aaa', b'b'], [b'cc'], [b'dddddd'], [b'']]

@@ -1,4 +1,4 @@
-"""Where records that have more than a text have it."""
+"""The names of the text and ID fields of structured records."""
 
 from __future__ import annotations
 

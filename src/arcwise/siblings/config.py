@@ -84,7 +84,7 @@ class SiblingConfig(GraphConfig):
 
     @property
     def arc_config(self) -> GraphConfig:
-        """The configuration of the arc features alone."""
+        """The configuration of the arc features only."""
         return GraphConfig(**{f.name: getattr(self, f.name) for f in fields(GraphConfig)})
 
     def refuse_unread(self) -> None:

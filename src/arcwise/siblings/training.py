@@ -100,7 +100,7 @@ class SiblingLearner:
         return Decoding("map", self.config.projective, self.config.single_root)
 
     def scores_of(self, dev: Treebank, threads: int) -> DevelopmentScores:
-        """What scores weights on development data."""
+        """The scorer of weights on development data."""
         development = self.arcs.development(dev, threads)
         return DevelopmentScores(self, development.data, development.gold, threads)
 
@@ -166,7 +166,7 @@ def _train_once(
     decoding = learner.first_decoding
     if dev is not None and not best.interrupted:
         with interruptible(best, progress):
-            # Sums with siblings are over projective trees alone.
+            # Sums with siblings are only over projective trees.
             classes = (
                 (True,) if config.trainer_kind.probabilistic else (config.projective, not config.projective)
             )

@@ -122,7 +122,7 @@ class TagAlphabet:
     scripts: list[LemmaScript]
     scripts_of_upos: list[list[int]]
     script_fits: list[ScriptFit]
-    """Which unseen forms each script fits."""
+    """The conditions under which each script fits unseen forms."""
 
     def fitting(self, upos: str, xpos: str, feats: str) -> tuple[list[int], list[int]]:
         """Return the states and bundles compatible with fixed values (``_``: open).

@@ -36,7 +36,7 @@ def stream_text(
 
     Sentences at the end of a chunk, which the following text may change, are tokenized again with the next
     chunk. ``errors="strict"``: invalid UTF-8 raises an ``InputError`` with its position; ``"replace"``
-    inserts U+FFFD. ``paragraphs``: tokenize up to each blank line as a text of its own, without looking at
+    inserts U+FFFD. ``paragraphs``: tokenize up to each blank line as a separate text, without looking at
     the following text. A stream that pauses (``PausingReader``) is treated the same way.
     """
     if not hasattr(stream, "read"):

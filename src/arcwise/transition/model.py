@@ -149,7 +149,7 @@ class TransitionModel(Packable):
                 temperature=float(header["temperature"]),
                 report=read_report(packed),
                 look_alikes=LookAlikes.unpack(header.get("look_alikes")),  # models of 0.1 have none
-                root_label=int(header.get("root_label", -1)),  # models before 0.4 have no such rule
+                root_label=int(header.get("root_label", -1)),  # models of 0.3 have no such rule
             )
         except (KeyError, TypeError, ValueError, InputError) as error:
             raise ModelError(f"{packed.path}: damaged transition model ({error})") from error

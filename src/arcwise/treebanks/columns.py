@@ -1,4 +1,4 @@
-"""The columns of CoNLL files, and how their values are coded and written."""
+"""The columns of CoNLL files, and the coding and writing of their values."""
 
 from __future__ import annotations
 

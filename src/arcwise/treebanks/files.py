@@ -165,7 +165,7 @@ _WITHOUT_MARK: Mapping[tuple[bool, ...], tuple[str, str]] = {
     (True, False, True, False): ("UTF-16", "UTF-16LE"),
     (False, True, False, True): ("UTF-16", "UTF-16BE"),
 }
-"""Which of the first four bytes are non-zero → the encoding; CoNLL-U starts with an ASCII digit or ``#``."""
+"""Pattern of non-zero bytes among the first four → encoding; CoNLL-U starts with an ASCII digit or ``#``."""
 
 
 def refuse_other_encoding(start: bytes, path: PathLike) -> None:

@@ -84,7 +84,7 @@ Arcs = Annotated[
 
 
 class JsonRow(JsonObject, extra="forbid"):
-    """What words, multiword tokens and empty nodes have in common: the columns of CoNLL-U, and what MISC says
+    """Common fields of words, multiword tokens and empty nodes: the columns of CoNLL-U, and what MISC says
     of the arc."""
 
     id: Any = None

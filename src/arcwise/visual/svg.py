@@ -63,7 +63,7 @@ class TreeLayout:
     edge_x: tuple[tuple[float, float], ...]
     """Left and right edge of each word; entry 0 is unused."""
     root_x: tuple[float, ...]
-    """Where the root arc meets each word, between its arcs to the left and to the right."""
+    """The x position of the root arc at each word, between its left and right arcs."""
     arcs: tuple[PlacedArc, ...]
 
 
@@ -306,12 +306,12 @@ class _Drawing:
 
     @property
     def top(self) -> float:
-        """Where root arcs start."""
+        """The y position at which root arcs start."""
         return MARGIN + SMALL_SIZE / 2
 
     @property
     def floor(self) -> float:
-        """Where arcs meet words."""
+        """The y position at which arcs meet words."""
         return self.top + LEVEL * (self.layout.levels + 1)
 
     @property

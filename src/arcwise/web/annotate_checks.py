@@ -137,7 +137,7 @@ class Checks:
         self._job: BackgroundJob | None = None
 
     def start(self) -> None:
-        """Start to count the file in the background."""
+        """Start counting the file in the background."""
         self._background.add(self._step)
 
     def _step(self) -> bool:
@@ -197,7 +197,7 @@ class Checks:
             return {**listed, "ready": self._next >= len(self._document)}
 
     def values_json(self, form: str, upos: str) -> Json:
-        """What the file has with a form and a UPOS: features by attribute, and lemmas with their counts."""
+        """Features and lemmas that the file has with a form and a UPOS: by attribute, and with counts."""
         with self._lock:
             return {
                 "features": self._counts.seen_features(upos),

@@ -51,7 +51,7 @@ class Consistency:
         self._splices: list[_Splice] = []
         """Renumberings since the running search began, or since the last one if none runs."""
         self._before = 0
-        """How many of them are older than the running search."""
+        """The number of renumberings from before the running search."""
 
     def find(self) -> None:
         """Compare the file with itself: a small one at once, a large one in a child process."""

@@ -1,4 +1,4 @@
-"""The files of a project, and how far each is annotated."""
+"""The files of a project and their annotation progress."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ProjectFiles:
         self._tags: bool | None = None
 
     def start(self) -> None:
-        """Start to count in the background."""
+        """Start counting in the background."""
         self._background.add(self._step)
 
     def _step(self) -> bool:
@@ -54,7 +54,7 @@ class ProjectFiles:
         return [first_unfinished(s, tags=tags) is None for s in Treebank(data, strict=False)]
 
     def changed(self, change: DocumentChange) -> None:
-        """Look at changed sentences again."""
+        """Recount changed sentences."""
         with self._lock:
             for splice in change.parts:  # from the end to the start, so that numbers stay valid
                 if splice.first < len(self._done):

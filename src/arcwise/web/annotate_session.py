@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from arcwise.treebanks.adjudication import Choice
 
 GUIDELINES = "https://universaldependencies.org/u/"
-"""Where the page finds the guidelines for labels (``dep/nsubj.html``) and tags (``pos/NOUN.html``)."""
+"""The address of the UD guidelines for labels (``dep/nsubj.html``) and tags (``pos/NOUN.html``)."""
 SAVED_AFTER = 2.0
 """Seconds without an edit before the file is saved."""
 WATCHED = 0.5

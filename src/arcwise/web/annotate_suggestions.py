@@ -32,7 +32,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A parser with its assistant, and what the page shows of it."""
+    """A parser with its assistant and its description for the page."""
 
     which: Which
     name: str
@@ -63,7 +63,7 @@ class LoadedModel:
         return self.tag_accuracy.complete(sentence, suggestions) if self.tag_accuracy else suggestions
 
     def to_json(self) -> Json:
-        """What the page shows."""
+        """The description for the page."""
         return {
             "which": self.which,
             "name": self.name,

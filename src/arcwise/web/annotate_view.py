@@ -201,7 +201,7 @@ class View:
         return {**page, "language": self.checks.language_json(), "ready": ready}
 
     def history(self, count: int) -> Json:
-        """The latest edits, newest first, and who made them."""
+        """The latest edits and their authors, newest first."""
         steps = self.document.latest_steps(min(count, MAX_COUNT))
         return {
             "steps": [{"told": step["told"], "by": step["by"], "at": _date(step["time"])} for step in steps]

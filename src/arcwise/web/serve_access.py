@@ -34,7 +34,7 @@ def read_api_keys(path: PathLike) -> tuple[str, ...]:
 
 
 class RequestGate:
-    """Lets requests in that have a key, where keys are needed, and do not come too often.
+    """Allows requests that have a valid key, if keys are required, and stay within the rate limit.
 
     keys: the valid keys; empty: clients need none. rate: requests per second of one client (a key, or else an
     address) in each worker; 0: any number. burst: requests that a client may send at once.
@@ -45,7 +45,7 @@ class RequestGate:
         self._tokens: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def check(self, scope: Any) -> None:
-        """Raise ``RequestRefused`` (401 or 429) if a request is not let in."""
+        """Raise ``RequestRefused`` (401 or 429) unless a request is allowed."""
         if scope["path"] not in PROTECTED or scope["method"] == "OPTIONS":
             return
         client = (scope.get("client") or ("",))[0]

@@ -2,7 +2,7 @@
 
 Starlette routes requests and writes responses. Its application class is not used: the limits, the metrics and
 the headers of every response are one function here, and each of Starlette's middleware layers would cost a
-request more than all of that.
+request more than all of these.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class ServeApp:
         self._router = Router(routes, redirect_slashes=False, lifespan=self._lifespan)
 
     def stopping(self) -> None:
-        """From now on ``/healthz`` reports that the service stops."""
+        """Make ``/healthz`` report that the service is shutting down."""
         self._stopping = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -173,7 +173,7 @@ class ServeApp:
                 self._gate.check(scope)
                 await self._router(scope, receive, send_in_time)
             except (ClientDisconnect, DeadlineExceeded):
-                # Not answered: the client is gone.
+                # No response: the client has disconnected.
                 raise
             except Exception as error:
                 if is_internal(error):
@@ -350,7 +350,7 @@ class ServeApp:
 
 
 def is_internal(error: Exception) -> bool:
-    """Whether an error is neither the client's nor a limit's, and belongs into the log."""
+    """Whether an error is internal, not the client's and not an exceeded limit, so that it is logged."""
     return not isinstance(error, HTTPException | RequestRefused | ArcwiseError)
 
 

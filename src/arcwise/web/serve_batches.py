@@ -60,7 +60,7 @@ class Batcher:
 
     @property
     def stuck_seconds(self) -> float:
-        """For how long the current batch has ignored the time limits of all its requests."""
+        """Seconds for which the current batch has exceeded the time limits of all its requests."""
         return min((task.deadline.overdue for task in self._running), default=0.0)
 
     async def do(self, task: ParseTask) -> Treebank:
@@ -75,7 +75,7 @@ class Batcher:
         timer = self._loop.call_later(seconds, _time_out, future, task, self._limits)
         try:
             return await future
-        except asyncio.CancelledError:  # the client is gone
+        except asyncio.CancelledError:  # the client has disconnected
             task.deadline.cancel()
             raise
         finally:
@@ -121,7 +121,7 @@ class Batcher:
                 size = 0
                 while self._waiting and (not batch or size + self._waiting[0][0].size <= BATCH):
                     task, future = self._waiting.popleft()
-                    # Whoever gave up or timed out is skipped without work.
+                    # Skip cancelled and timed-out requests without work.
                     if not future.done():
                         batch.append((task, future))
                         size += task.size
@@ -163,7 +163,7 @@ class RequestQueues:
 
     @property
     def stuck_seconds(self) -> float:
-        """For how long a thread has ignored the time limit of its requests."""
+        """Seconds for which a thread has exceeded the time limit of its requests."""
         return max(self._short.stuck_seconds, self._long.stuck_seconds)
 
     async def do_short(self, task: ParseTask) -> Treebank:

@@ -1,5 +1,4 @@
-"""``/v1/parse``: its request and its response as declared types, and how one becomes a task and the other is
-made."""
+"""``/v1/parse``: declared types of request and response, and their conversion to tasks and from results."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ Labels = Annotated[
 
 
 class JsonConstraints(JsonObject, extra="forbid"):
-    """What the tree of one sentence must obey. Arcs are pairs of head and modifier; 0 is the root."""
+    """Constraints on the tree of one sentence. Arcs are pairs of head and modifier; 0 is the root."""
 
     required: Arcs = Field([], description="Arcs that the tree must have.")
     forbidden: Arcs = Field([], description="Arcs that it must not have.")

@@ -88,11 +88,11 @@ def too_slow(limits: Limits) -> RequestRefused:
 
 
 class WorkStopped(Exception):
-    """The work of a request ended early: its time is up, or its client is gone."""
+    """The work of a request ended early: its time is up, or its client has disconnected."""
 
 
 class WorkDeadline:
-    """When the work of a request ends, wherever it runs: at its time limit, or when its client leaves.
+    """The deadline of a request's work: its time limit, or earlier if its client disconnects.
 
     Threads cannot be interrupted, so the work calls ``check`` between sentences. Inside ``with deadline:``
     the kernels check it too, within a long sentence.
@@ -113,7 +113,7 @@ class WorkDeadline:
         return max(0.0, time.monotonic() - self._end)
 
     def cancel(self) -> None:
-        """Nobody waits for the result any more."""
+        """Cancel the work: the client no longer needs the result."""
         self._limit.cancel()
 
     def check(self) -> None:

@@ -102,11 +102,11 @@ class ServiceMetrics:
         self._row[_AT["waiting"]] = count
 
     def beat(self) -> None:
-        """Say that the event loop of this worker runs."""
+        """Record a heartbeat: the event loop of this worker runs."""
         self._row[_AT["beats"]] += 1
 
     def beats(self, number: int) -> float:
-        """How often a worker has said so; the supervisor asks."""
+        """The number of heartbeats of a worker, for the supervisor."""
         return float(self._rows[number, _AT["beats"]])
 
     def restarted(self, number: int) -> None:

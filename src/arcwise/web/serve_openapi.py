@@ -1,4 +1,4 @@
-"""The OpenAPI description of the service, made from the types that requests are checked by."""
+"""The OpenAPI description of the service, generated from the types that validate requests."""
 
 from __future__ import annotations
 

@@ -70,6 +70,6 @@ class StreamedResponse(Response):
 
 
 async def is_gone(request: Request | Any) -> None:
-    """Return when the client of a request whose body was read has left."""
+    """Return when the client of a request (whose body was read) has disconnected."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

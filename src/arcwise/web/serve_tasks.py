@@ -1,5 +1,5 @@
 """Tasks of requests, run in batches: the sentences of several go through tagger and parser in one native
-call. A long task runs slice by slice, and stops when its time is over."""
+call. A long task runs slice by slice, and stops when its time is up."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def run_tasks(tasks: Sequence[ParseTask], *, long_work: float = float("inf")) ->
 
 
 def _sentences(task: ParseTask) -> Treebank:
-    """The sentences of a task, checked against the limits of what they will cost."""
+    """The sentences of a task, checked against the limits on work and response size."""
     if task.sentences is not None:
         return task.sentences
     limits = task.limits
@@ -245,10 +245,10 @@ def _analyse_slices(task: ParseTask, treebank: Treebank) -> Treebank:
 
 
 def _slice_ends(treebank: Treebank) -> list[int]:
-    """Where slices end: before the words or the work of a slice would exceed their limits."""
+    """The ends of slices: before the words or the work of a slice would exceed their limits."""
     lengths = treebank.sentence_lengths.astype(np.int64)
     costs = np.maximum(lengths / SLICE_WORDS, np.square(lengths) / SLICE_WORK)
-    # Whole units of the running cost; a sentence above the limit is a slice by itself.
+    # Whole units of the running cost; a sentence above the limit is a separate slice.
     units = np.floor(np.cumsum(costs)).astype(np.int64)
     return [*(np.flatnonzero(np.diff(units)) + 1).tolist(), len(lengths)]
 

@@ -81,9 +81,9 @@ class WorkerProcess:
 
 class Supervisor:
     """Starts workers and restarts those that die. ``work(number, socket, alive)`` runs in a worker until
-    SIGTERM, or until ``alive`` (the end of a pipe) closes because the supervisor is gone. ``restarted`` is
-    called with the number of a worker that is restarted. ``beats(number)`` counts the signs of life of a
-    worker: one that gives none for ``stall_seconds`` is killed and restarted. At SIGHUP ``reload`` runs, and
+    SIGTERM, or until ``alive`` (the end of a pipe) closes because the supervisor has exited. ``restarted`` is
+    called with the number of a worker that is restarted. ``beats(number)`` counts the heartbeats of a
+    worker: one without any for ``stall_seconds`` is killed and restarted. At SIGHUP ``reload`` runs, and
     all workers are replaced by new ones, which start before the old ones finish their requests.
 
     ``work`` and the other functions get the number of a slot: ``slots`` are two for each worker, since an old
@@ -170,7 +170,7 @@ class Supervisor:
         self._say("reloaded")
 
     def slot(self, number: int) -> int:
-        """The slot of the present worker of a number."""
+        """The slot of the current worker with a number."""
         return number + len(self._sockets) * (self._generation % 2)
 
     def _start(self, number: int) -> None:

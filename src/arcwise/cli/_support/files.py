@@ -132,7 +132,7 @@ def output_path(model: str, *, interrupted: bool) -> str:
 
 def read_version(path: str, *, may_be_empty: bool = False, name: str | None = None) -> Treebank:
     """Read a version of a treebank to compare or merge; its trees may be broken, since someone may be fixing
-    just these. ``may_be_empty``: accept an empty file. ``name``: what messages call the file."""
+    just these. ``may_be_empty``: accept an empty file. ``name``: the file's name in messages."""
     from arcwise.treebanks import Treebank, read_bytes
     from arcwise.treebanks.files import refuse_other_format
     from arcwise.treebanks.problems import OF_TREES

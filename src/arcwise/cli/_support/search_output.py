@@ -249,7 +249,7 @@ def _print_plan(sentence: Sentence, plan: Plan) -> None:
 
 
 def _edit_line(edit: Edit, rows: Mapping[str, Sequence[str]]) -> str:
-    """What an edit changes: the row and its form, old and new values."""
+    """Describe an edit: the row and its form, old and new values."""
     from arcwise.treebanks import column_number
     from arcwise.treebanks.edits import JoinWords, MakeMultiword, SetField, SplitWord
 

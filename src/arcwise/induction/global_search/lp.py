@@ -22,7 +22,7 @@ RAY_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Attempt:
-    """How to solve a program; ``fresh``: from no basis."""
+    """Solver settings; ``fresh``: start without a basis."""
 
     fresh: bool = False
     presolve: bool = False
@@ -53,7 +53,7 @@ class Solution:
 
 @dataclass
 class ProgramCounts:
-    """How the linear programs of a search went.
+    """Statistics of the linear programs of a search.
 
     retried: those that the first attempt did not solve. unsolved: those that no attempt solved; their boxes
     keep the best bound that any multipliers gave. unproved_infeasible: attempts that ended with the claim

@@ -88,7 +88,7 @@ def _unpacked(packed: Any, count: int) -> Ints:
 
 
 class AgreedBound:
-    """The bound of a box under messages, and what it excludes."""
+    """The bound of a box under messages, and the parses and points that it excludes."""
 
     def __init__(self, bounds: Bounds, box: Box, messages: CertificateMessages) -> None:
         self.bounds, self.box, self.messages = bounds, box, messages

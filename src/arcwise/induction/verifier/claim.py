@@ -1,4 +1,4 @@
-"""What a certificate claims, and about which parses."""
+"""The claim of a certificate, and the parses that it is about."""
 
 from __future__ import annotations
 

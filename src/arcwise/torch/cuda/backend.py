@@ -1,4 +1,4 @@
-"""The CUDA backend, with the CPU as fallback for what the GPU kernels cannot do."""
+"""The CUDA backend, with the CPU as fallback for operations without a GPU kernel."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ ENHANCEMENT_RULES: tuple[EnhancementRule, ...] = (
 )  # fmt: skip
 """The rules that can be switched off; ``basic`` arcs are always there."""
 MAX_WORDS = 2000
-"""Longer sentences are left alone: arcs over coordination can be as many as pairs of words."""
+"""Longer sentences are skipped: coordination can produce as many arcs as there are pairs of words."""
 RULE_DESCRIPTIONS: dict[EnhancementRule, str] = {
     "basic": "the arc of the basic tree",
     "case": "the arc of the basic tree, with the lemma of its case marker, mark or conjunction",
@@ -128,7 +128,7 @@ def generated_deps(
 
 
 def obstacle(sentence: Sentence, *, overwrite: bool = False) -> str | None:
-    """Why a sentence is left alone: half of a graph by hand and half by rule would be neither.
+    """The reason why a sentence is skipped: a graph half by hand and half by rule would be inconsistent.
 
     ``overwrite``: replace DEPS. Empty nodes are never touched, because no rule could make them again.
     """

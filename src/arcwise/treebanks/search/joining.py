@@ -183,7 +183,7 @@ class _Join:
         return PartialMatches.joined(parts)
 
     def can_extend(self, matches: PartialMatches) -> Flags:
-        """Which matches of an outer pattern can be extended by the words of this one."""
+        """Mask of outer matches that the words of this pattern can extend."""
         outer = self.pattern.outer
         # Many matches share the words that the pattern refers to: test each combination once.
         keys = np.stack([matches.sentence, *(matches.words[name] for name in outer)])

@@ -45,9 +45,9 @@ def _has_enhanced(relation: Relation, right: Flags, columns: Columns) -> Flags:
 
 
 def has_related(relation: Relation, right: Flags, columns: Columns, label: Flags | None) -> Flags:
-    """Which words have one of the words ``right`` in the relation.
+    """Mask of words that have one of the words ``right`` in the relation.
 
-    ``label``: which words have the label of the relation, None if it has none.
+    ``label``: mask of words with the label of the relation, None if it has no label.
     """
     if label is not None and relation.kind is RelationKind.DESCENDANT:
         right = right & label
@@ -134,7 +134,7 @@ def _node_window(
 
 
 def _steps(left: Positions, right: Positions, columns: Columns) -> Positions:
-    """How many words further right each right node is; below 1 if it is not to the right.
+    """Distance in words from each left node to its right node; below 1 if that is not to the right.
 
     One step leads over any number of empty nodes, so that they do not come between two words.
     """
@@ -267,7 +267,7 @@ COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 def words_where(condition: Condition, columns: Columns) -> Flags:
-    """Which words satisfy the condition, shape (words,)."""
+    """Mask of words that satisfy the condition, shape (words,)."""
 
     def holds(part: Condition) -> Flags:
         if isinstance(part, PropertyTest):
@@ -286,7 +286,7 @@ def nodes_of(condition: Condition, flags: Flags, columns: Columns) -> Flags:
 
 
 def sentences_where(condition: Condition, columns: Columns) -> Flags:
-    """Which sentences satisfy the condition, shape (sentences,)."""
+    """Mask of sentences that satisfy the condition, shape (sentences,)."""
 
     def holds(part: Condition) -> Flags:
         if isinstance(part, PropertyTest):
@@ -297,7 +297,7 @@ def sentences_where(condition: Condition, columns: Columns) -> Flags:
 
 
 def with_label(relation: Relation, columns: Columns) -> Flags | None:
-    """Which words have the label of a relation; None if any matches, or if it is a label in DEPS."""
+    """Mask of words with the label of a relation; None if any label matches, or if it is a label in DEPS."""
     label = relation.label
     if label is None or relation.kind.is_enhanced:
         return None
@@ -318,7 +318,7 @@ def _combined(part: Condition, holds: Callable[[Condition], Flags], size: int) -
 
 
 def evaluate_test(test: PropertyTest, values: Values) -> Flags:
-    """Where the test is true."""
+    """Mask of words for which the test is true."""
     if test.operator in ("!=", "!~"):
         return ~_equal(test, values)
     if test.operator in ("=", "~"):

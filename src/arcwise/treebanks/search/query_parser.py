@@ -56,7 +56,7 @@ class ConditionParser:
         self.scan = Scanner(text)
 
     def _exists(self, relation: Relation) -> Exists:
-        """What follows a relation to a word outside the match: "[" conditions "]", optional after a label."""
+        """The target of a relation that is not in the match: "[" conditions "]", optional after a label."""
         if self.scan.take("["):
             condition = self._conditions() if not self.scan.sees("]") else AllOf()
             self.scan.expect("]")

@@ -27,7 +27,7 @@ else:
     import sre_parse as _parser
 
 _MAX_INSTRUCTIONS = 5_000  # counted repetitions are written out: x{1000} is 1000 instructions
-_MAX_TRANSITIONS = 1 << 16  # of the automaton; it starts anew beyond them
+_MAX_TRANSITIONS = 1 << 16  # of the automaton; beyond them it restarts
 _MAX_STEPS = 200_000  # of backtracking in one text
 _MAX_STEPS_OF_SEARCH = 1_000_000  # of backtracking in all texts of a search: some seconds
 _FEW_STEPS = 1e6  # re does as many in a few milliseconds

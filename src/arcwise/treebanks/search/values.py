@@ -40,7 +40,7 @@ class Texts:
         return cls(codes, list(numbers))
 
     def where(self, holds: Callable[[str], bool]) -> Flags:
-        """Where a predicate is true; it is called once for each distinct text."""
+        """Mask of texts for which a predicate is true; it is called once for each distinct text."""
         table = np.fromiter((holds(s) for s in self.strings), bool, len(self.strings))
         return table[self.codes] if len(table) else np.zeros(len(self.codes), bool)
 

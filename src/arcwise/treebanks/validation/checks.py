@@ -32,7 +32,7 @@ MAX_LEVEL = 5
 def check_sentence(
     sentence: Sentence, inventory: Inventory | None = None, *, level: int = MAX_LEVEL, partial: bool = False
 ) -> list[Finding]:
-    r"""Find the problems of one sentence by itself; ``Inventory.of(treebank)`` improves the suggestions.
+    r"""Find the problems of a single sentence; ``Inventory.of(treebank)`` improves the suggestions.
 
     ``level``: 1 checks the format, 2 also trees and inventories, 3 also the guidelines, 4 and 5 also the
     language data of ``inventory.language``, if there are any. ``partial``: ``_`` in HEAD, DEPREL and UPOS

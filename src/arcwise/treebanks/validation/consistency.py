@@ -38,7 +38,7 @@ class Occurrence:
 
 @dataclass(frozen=True)
 class Variant:
-    """One of the analyses, and where it occurs."""
+    """One of the analyses, with its occurrences."""
 
     analysis: str
     """``York > compound New`` (head > label dependent), ``no arc``, a tag or a lemma."""

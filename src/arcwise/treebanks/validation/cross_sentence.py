@@ -1,4 +1,4 @@
-"""Level 2: check comments, and what needs several sentences: unique ids, DEPS in all or none, line ends."""
+"""Level 2: check comments, and rules across sentences: unique ids, DEPS in all or none, line ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NEW = {name: re.compile(rf"#\s*{name}(?:\s+\S+)?") for name in ("newdoc", "newp
 
 @dataclass(frozen=True)
 class ParallelId:
-    """Which sentence of a parallel corpus this is, and which alternative or part of it."""
+    """The sentence of a parallel corpus, with the number of its alternative or part."""
 
     whole: str
     sentence: str
@@ -33,7 +33,7 @@ class ParallelId:
 
 
 def check_comments(raw: RawSentence, report: Report) -> None:
-    """Check the comments of one sentence by itself."""
+    """Check the comments of a single sentence."""
     line = raw.first_row_line
     ids = raw.sent_ids
     for comment_line, comment in raw.comments:

@@ -170,7 +170,7 @@ def deps_pairs(deps: str) -> tuple[tuple[str, str], ...] | None:
 
 @_cached(1 << 14)
 def deps_problems(deps: str) -> Problems:
-    """The rules that DEPS violates by itself; whether its heads exist depends on the sentence."""
+    """Violations in DEPS that do not depend on the sentence; missing heads are checked elsewhere."""
     pairs = deps_pairs(deps)
     if pairs is None:
         return (("invalid-deps", f"{shortened(deps)!r} is not a list of head:relation pairs separated by |"),)

@@ -1,4 +1,4 @@
-"""``Inventory``: which tags and labels a treebank uses, how often and in which contexts."""
+"""``Inventory``: the tags and labels of a treebank, with frequencies and contexts."""
 
 from __future__ import annotations
 

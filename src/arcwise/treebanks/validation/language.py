@@ -53,7 +53,7 @@ class LanguageData:
     """Labels in DEPREL, with subtypes."""
     features: Features | None = None
     counts: Mapping[tuple[str, ...], int] = field(default_factory=dict, compare=False, repr=False)
-    """How often a treebank has each value, by the path to it; empty for data that were read."""
+    """Frequency of each value in the treebank, by its path; empty for data read from a file."""
 
     @classmethod
     def of(cls, treebanks: Treebank | Iterable[Treebank]) -> LanguageData:
@@ -144,7 +144,7 @@ _COMMENTS = {
 
 
 def language_file(path: PathLike) -> Path:
-    """Where the language data of a treebank file are: ``arcwise-language.toml`` in the same folder."""
+    """The path of a treebank file's language data: ``arcwise-language.toml`` in the same folder."""
     return Path(path).parent / LANGUAGE_FILE
 
 
