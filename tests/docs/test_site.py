@@ -136,6 +136,13 @@ def test_the_reference_describes_everything_public(site: Path) -> None:
     assert re.search(r'id="arcwise\.inference\.TreeDistribution\.sample".*?seed.*?int', page, re.DOTALL)
 
 
+def test_signatures_are_python_and_docstrings_are_ours(site: Path) -> None:
+    """A default such as <factory> makes Sphinx break a signature within brackets."""
+    text = "".join(path.read_text("utf-8") for path in (site / "api").glob("*.html"))
+    assert re.findall(r"&lt;(?:factory|function)[^;]*;", text) == []
+    assert "Alias for field number" not in text
+
+
 def test_code_has_colours_of_its_own_in_the_dark(site: Path) -> None:
     """furo writes them when a build ends well; without them light code stands on a light ground."""
     sheet = (site / "_static" / "pygments.css").read_text("utf-8")

@@ -51,12 +51,10 @@ def test_more_draws_win(now: Point, before: Point, told: str) -> None:
 
 
 def test_trainings_are_told_and_the_rest_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    results, plot = tmp_path / "RESULTS.md", tmp_path / "curve.png"
+    results = tmp_path / "RESULTS.md"
     results.write_text(section(["Turkish-IMST", "20", "41.7 ± 2.1 (10)", "8", *EMPTY[2:]]))
     monkeypatch.setattr(learning_curve, "RESULTS", results)
-    monkeypatch.setattr(learning_curve, "PLOT", plot)
     monkeypatch.setattr(learning_curve, "write_section", lambda _, __, body: results.write_text(body))
-    monkeypatch.setattr(learning_curve, "_plot", lambda points: plot.write_bytes(b""))
     monkeypatch.setattr(learning_curve, "folder", lambda treebank: tmp_path / treebank)
     monkeypatch.setattr(Cell, "las", property(lambda cell: 40.0 + 2 * cell.draw))
     for number, figures in enumerate(({"training_seconds": 7.0}, {})):
