@@ -6,8 +6,8 @@ its platform tag accordingly. Builds are reproducible for the same commit and ``
 the commit's date).
 
 Each Python needs an interpreter on PATH or in pyenv: 3.10, 3.11, and 3.12 for the stable ABI of 3.12 and
-later; 3.14t, without the GIL, is left out where there is none. The kernels do not depend on Python: the first wheel of a platform compiles them, and the other wheels
-of that platform link them.
+later; 3.14t, without the GIL, is left out where there is none. The kernels do not depend on Python: the
+first wheel of a platform compiles them, and the other wheels of that platform link them.
 """
 
 from __future__ import annotations
