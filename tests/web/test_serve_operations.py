@@ -124,6 +124,7 @@ def test_keys() -> None:
             ({"Authorization": "bearer secret-one"}, 200),
         ):
             assert service.ask("POST", "/v1/parse", headers={**kind, **headers}, body=body).status == status
+        assert service.get("/services/udpipe/api/models").status == 401
         refused = service.get("/models")
         assert (refused.status, refused.headers["www-authenticate"]) == (401, "Bearer")
         assert [service.get(path).status for path in ("/healthz", "/metrics", "/")] == [200, 200, 200]
