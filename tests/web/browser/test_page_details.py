@@ -233,7 +233,7 @@ def test_the_search_for_suspicious_annotations_reports_its_step(open_page: OpenP
     tab.press("Shift+K")
     line = tab.page.locator("#side-checks .line").first
     for told, shown in (
-        ("greedy: training without part 3 (7 of 12)", "Searching for suspicious annotations, step 7 of 12 …"),
+        ("greedy: training without part 3 (7 of 12)", "Searching for suspicious annotations: 7 of 12"),
         ("starting", "Searching for suspicious annotations …"),
     ):
         tab.page.evaluate("(told) => own.views.checks.progress({ state: 'training', done: 0.5, told })", told)
@@ -254,3 +254,20 @@ def test_a_list_that_is_higher_than_the_room_above_and_below_opens_beside_the_wo
     assert apart
     assert picker["y"] >= header["y"] + header["height"]
     assert picker["y"] + picker["height"] <= 600
+
+
+def test_the_measures_of_agreement_have_their_names_on_one_line(browser: Any, tmp_path: Path) -> None:
+    with STATES["compare"].shown(browser, tmp_path) as tab:
+        names = tab.page.locator(".agreement dt")
+        assert names.all_inner_texts()[2:] == [
+            "Cohen's κ of heads",
+            "Cohen's κ of labels",
+            "Krippendorff's α of labelled arcs",
+        ]
+        assert spread([box.bounding_box()["height"] for box in names.all()]) < 1
+
+
+def test_a_change_in_the_preview_of_a_mass_edit_stays_on_one_line(browser: Any, tmp_path: Path) -> None:
+    with STATES["mass-edit"].shown(browser, tmp_path) as tab:
+        changes = tab.page.locator("#side-search .change b").first.inner_text()
+        assert changes.replace("\xa0", "_") == "2_XPOS_→_N; 6_XPOS_→_N; 10_XPOS_→_N"

@@ -3,7 +3,7 @@
 import { button, el, show, tell } from "./dom.js";
 import { ask } from "./popups.js";
 
-const MEASURES = [["uas", "heads (UAS)"], ["las", "heads and labels (LAS)"], ["kappa_heads", "κ of heads"], ["kappa_labels", "κ of labels"], ["alpha", "α"]];
+const MEASURES = [["uas", "heads (UAS)"], ["las", "heads and labels (LAS)"], ["kappa_heads", "Cohen's κ of heads"], ["kappa_labels", "Cohen's κ of labels"], ["alpha", "Krippendorff's α of labelled arcs"]];
 
 export class Compare {
   constructor(box, state) {

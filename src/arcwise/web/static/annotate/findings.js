@@ -71,7 +71,7 @@ export class Checks {
     this.bar.hidden = false;
     this.bar.value = event.done ?? 0;
     const step = /\((\d+ of \d+)\)$/.exec(event.told); // the rest names a parser, which says nothing here
-    this.detection.textContent = `Searching for suspicious annotations${step ? `, step ${step[1]}` : ""} …`;
+    this.detection.textContent = `Searching for suspicious annotations${step ? `: ${step[1]}` : " …"}`;
   }
 
   /** Show the results or the progress of the search for suspicious annotations. */

@@ -11,6 +11,9 @@ function wordsOf(rows) {
   return rows.length ? `${rows.length === 1 ? "word" : "words"} ${rows.map(([, row]) => row).join(", ")}` : "";
 }
 
+/** A short change that stays on one line: "10 XPOS → N". */
+const unbroken = (edit) => (edit.kind === "set-field" && edit.value.length < 16 ? inWords(edit).replaceAll(" ", "\u00a0") : inWords(edit));
+
 export class Search {
   constructor(box, state) {
     Object.assign(this, { box, state, hits: [], total: 0, hints: [], cluster: null, skipped: new Map() });
@@ -144,7 +147,7 @@ export class Search {
       this.apply.disabled = !changes.length;
       this.more.hidden = true;
       show(this.list, changes.slice(0, 200).map((change) => el("li", { class: "change" }, el("span", { class: "hits" }, change.hits.map((words) => this.#choice(change, words))), el("button", { type: "button", class: "item", onclick: () => this.open({ sentence: change.sentence, words: { row: change.edits[0]?.row ?? change.edits[0]?.first } }) },
-        el("span", { class: "soft" }, `${change.sentence + 1} ${change.sent_id ?? ""}`), el("b", {}, change.edits.map(inWords).join("; ")), el("bdi", { class: "text" }, change.text ?? "")))));
+        el("span", { class: "soft" }, `${change.sentence + 1} ${change.sent_id ?? ""}`), el("b", {}, change.edits.map(unbroken).join("; ")), el("bdi", { class: "text" }, change.text ?? "")))));
     } catch (refusal) {
       this.#refused(refusal);
     }
