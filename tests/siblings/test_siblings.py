@@ -173,6 +173,18 @@ def test_without_sibling_weights_the_parse_is_that_of_the_first_order() -> None:
         )
 
 
+@pytest.mark.parametrize("trainer", list(SIBLING_TRAINERS))
+def test_trees_with_crossing_arcs_are_learned_where_many_sentences_have_them(trainer: str) -> None:
+    few, many = small_treebank(), small_treebank(crossing=True)  # 0 of 8 sentences and 2 of 10
+    searches = not SIBLING_TRAINERS[trainer].probabilistic
+    assert config(trainer).resolved(few).projective is True
+    assert config(trainer).resolved(many).projective is not searches
+    assert config(trainer, projective=True).resolved(many).projective is True
+    parser = SiblingParser.train(many, config=config(trainer, epochs=2))
+    assert parser.model.config.projective is not searches
+    assert parser.decoding.projective is not searches
+
+
 @pytest.mark.parametrize("projective", [True, False])
 @pytest.mark.parametrize("trainer", list(SIBLING_TRAINERS))
 def test_a_small_treebank_is_learned_by_heart(trainer: str, projective: bool) -> None:

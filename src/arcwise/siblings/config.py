@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 from arcwise import native
 from arcwise.errors import OptionError
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.trainer_table import TRAINERS, TrainerKind, own_options
 from arcwise.learning.options import option, refuse_unread, short_repr
+from arcwise.learning.preparation import prepare_trees
+from arcwise.treebanks import Treebank
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ SIBLING_TRAINERS: Mapping[str, SiblingTrainerKind] = {
     ),
 }
 """The trainers by name, all of them trainers of the arc-factored parser as well."""
+MANY_CROSSING = 0.15
+"""Share of training sentences with crossing arcs from which training on projective trees costs accuracy."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +58,11 @@ class SiblingConfig(GraphConfig):
     """
 
     trainer: str = option("mira", "Training algorithm.", choices=tuple(SIBLING_TRAINERS))
-    projective: bool = option(
-        True,
+    projective: bool | None = option(  # type: ignore[assignment]
+        None,
         "Train on projective trees. Otherwise the trainers perceptron and mira look for trees with crossing "
-        "arcs by dual decomposition.",
+        f"arcs by dual decomposition. Default: projective, unless {MANY_CROSSING:.0%} of the training "
+        "sentences have crossing arcs and the trainer is one of these two.",
     )
     sibling_bits: int = option(
         21, "Hash-table size for sibling features: 2^sibling_bits weights.", low=8, high=28
@@ -67,7 +72,7 @@ class SiblingConfig(GraphConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.projective and self.sibling_trainer.probabilistic:
+        if not self.is_projective and self.sibling_trainer.probabilistic:
             raise OptionError(
                 "projective", f"found False, expected True: {self.trainer} sums over projective trees only"
             )
@@ -83,9 +88,23 @@ class SiblingConfig(GraphConfig):
         return SIBLING_TRAINERS[self.trainer]
 
     @property
+    def is_projective(self) -> bool:
+        """Whether training looks for projective trees only."""
+        return self.projective is not False
+
+    @property
     def arc_config(self) -> GraphConfig:
         """The configuration of the arc features only."""
-        return GraphConfig(**{f.name: getattr(self, f.name) for f in fields(GraphConfig)})
+        values = {f.name: getattr(self, f.name) for f in fields(GraphConfig)}
+        return GraphConfig(**values | {"projective": self.is_projective})
+
+    def resolved(self, train: Treebank) -> SiblingConfig:
+        """The configuration with ``projective`` chosen for the training data, unless it is set."""
+        if self.projective is not None:
+            return self
+        prepared = prepare_trees(train, projective=True, single_root=self.single_root)
+        few = prepared.projectivised < MANY_CROSSING * len(train)
+        return replace(self, projective=few or self.sibling_trainer.probabilistic)
 
     def refuse_unread(self) -> None:
         """Raise ``OptionError`` for ignored options, before training starts."""

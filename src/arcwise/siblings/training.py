@@ -44,7 +44,7 @@ class SiblingTrainer:
             data,
             update=config.sibling_trainer.update,
             bits=config.sibling_bits,
-            projective=config.projective,
+            projective=config.is_projective,
             single_root=config.single_root,
             C=config.effective_C,
             rate=config.effective_rate,
@@ -97,7 +97,7 @@ class SiblingLearner:
     @property
     def first_decoding(self) -> Decoding:
         """The decoding of development scores during training."""
-        return Decoding("map", self.config.projective, self.config.single_root)
+        return Decoding("map", self.config.is_projective, self.config.single_root)
 
     def scores_of(self, dev: Treebank, threads: int) -> DevelopmentScores:
         """The scorer of weights on development data."""
@@ -144,6 +144,7 @@ def train_model(
     """Train with the given configuration."""
     progress = progress or Progress(shown=False)
     config.refuse_unread()
+    config = config.resolved(train)
     chosen = development(train, dev)
     doubts = report_warnings(train, chosen, progress)
     if isinstance(chosen, Folds):
@@ -168,7 +169,9 @@ def _train_once(
         with interruptible(best, progress):
             # Sums with siblings are only over projective trees.
             classes = (
-                (True,) if config.trainer_kind.probabilistic else (config.projective, not config.projective)
+                (True,)
+                if config.trainer_kind.probabilistic
+                else (config.is_projective, not config.is_projective)
             )
             candidates = [
                 Decoding(name, projective, config.single_root)
