@@ -90,6 +90,7 @@ def test_numbers_of_thousands_of_digits_are_findings(tmp_path: Path) -> None:
         (["validate", "--learn", "--to", "-"], "2 relations, 0 features"),
         (["enhance"], "left unchanged: 1 sentence that has more than 2000 words"),
         (["search", "--count", "[empty=yes|no] <- [empty=yes]"], ""),
+        (["search", "upos=X", "--set", "xpos=N; feats.A=B"], "400,000 fields of 1 sentence changed"),
         (["show", "--tikz", "trees.tex"], "has 200000 words; a picture shows at most 2000"),
         (["show"], "200000 words, too many to draw arcs"),
         (["show", "--svg", "tree.svg"], "has 200000 words; a picture shows at most 2000"),

@@ -97,11 +97,20 @@ def test_many_hits_are_kept_in_little_memory() -> None:
 
 def test_a_mass_edit_of_too_many_hits_in_a_sentence_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mass_edit, "_MOST_HITS", 30)
-    for query, changes in (("@a[]; @b[]", "a.xpos=N"), ("@a[] . @b[]", "join")):
-        edit = MassEdit.parse(query, changes)
+    for changes in ("a.xpos=N", "join"):
+        edit = MassEdit.parse("@a[]; @b[]", changes)
         assert len(list(edit.plan(flat(6, sentences=3)))) == 3
         with pytest.raises(InputError, match=r"^query: more than 30 hits in sentence 1; make it more"):
-            list(edit.plan(flat(40)))
+            list(edit.plan(flat(20)))
+    assert len(next(MassEdit.parse("form~w", "xpos=N").plan(flat(40))).edits) == 40  # one of each word
+
+
+def test_a_mass_edit_of_heads_in_a_very_long_sentence_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mass_edit, "_MOST_WALKED", 400)
+    edit = MassEdit.parse("@a[head=1]", "head=0")
+    assert len(next(edit.plan(flat(20))).edits) == 19
+    with pytest.raises(InputError, match=r"^query: more than 19 hits in sentence 1; make it more"):
+        list(edit.plan(flat(21)))
 
 
 def test_deep_trees_are_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

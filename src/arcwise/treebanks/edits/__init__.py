@@ -104,6 +104,7 @@ def edited(block: bytes, edits: Sequence[Edit]) -> bytes:
     text, comment = sentence.text(), sentence.comment("text")
     agreed = comment.value if comment is not None and comment.value == text else None
     for edit in edits:
+        sentence.index_rows(isinstance(edit, SetField | SetDeps))
         edit.apply(sentence)
     comment = sentence.comment("text")
     if agreed is not None and comment is not None and comment.value == agreed and sentence.text() != agreed:

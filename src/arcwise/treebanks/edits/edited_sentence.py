@@ -181,6 +181,7 @@ class EditedSentence:
         self.newline = "\r\n" if any(row.end == "\r\n" for row in self.rows) else "\n"
         self.unsound: str | None = None
         """Why the rows cannot be numbered; words can then be neither split nor joined."""
+        self._rows_by_id: dict[str, list[Row]] | None = None
 
     @classmethod
     def checked(cls, data: bytes) -> EditedSentence:
@@ -203,7 +204,7 @@ class EditedSentence:
 
     def row(self, identifier: str, *, kinds: tuple[RowKind, ...] = ("word", "multiword", "empty")) -> Row:
         """Return the row with an ID; ``InputError`` if there is none of these kinds, or it is broken."""
-        for row in self.rows:
+        for row in self.rows if self._rows_by_id is None else self._rows_by_id.get(identifier, []):
             if row.id == identifier and row.kind in kinds:
                 if len(row.fields) != len(COLUMNS):
                     raise InputError(
@@ -213,6 +214,15 @@ class EditedSentence:
         names = {"word": "a word", "multiword": "a multiword token", "empty": "an empty node"}
         expected = " or ".join(names[kind] for kind in kinds) if len(kinds) < 3 else "a row"
         raise InputError(f"row: found {identifier!r}, expected the ID of {expected} of the sentence")
+
+    def index_rows(self, fixed: bool) -> None:
+        """Look rows up by ID in an index while rows and IDs are ``fixed``: many edits take linear time."""
+        if not fixed:
+            self._rows_by_id = None
+        elif self._rows_by_id is None:
+            self._rows_by_id = {}
+            for row in self.rows:
+                self._rows_by_id.setdefault(row.id, []).append(row)
 
     def words(self) -> list[Row]:
         """The rows of words."""

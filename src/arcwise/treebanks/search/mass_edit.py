@@ -170,20 +170,29 @@ class Plan:
 
 
 _MOST_HITS = 100_000
-"""Hits of one sentence: a plan keeps them, and a query without relations has millions in a long sentence."""
+"""Hits of one sentence, if it has fewer words: a plan keeps them, and a sentence has millions of pairs."""
+_MOST_WALKED = 10**7
+"""Words of a sentence times hits that set a head: each of them looks for cycles in the whole tree."""
 
 
-def _by_sentence(hits: Iterable[Hit]) -> Iterator[tuple[int, Iterator[Hit]]]:
+def _by_sentence(
+    hits: Iterable[Hit], columns: Columns, assignments: Sequence[FieldAssignment] = ()
+) -> Iterator[tuple[int, Iterator[Hit]]]:
     """The hits of each sentence; raises ``InputError`` while they are read, if there are too many."""
-    for number, own in groupby(hits, key=lambda hit: hit.sentence):
-        yield number, _bounded(number, own)
+    sets_head = any(assignment.column == "head" for assignment in assignments)
+    for number, group in groupby(hits, key=lambda hit: hit.sentence):
+        words = len(columns.treebank[number])
+        most = max(_MOST_HITS, words)
+        if sets_head:
+            most = min(most, max(_MOST_WALKED // max(words, 1), 1))
+        yield number, _bounded(number, group, most)
 
 
-def _bounded(number: int, hits: Iterable[Hit]) -> Iterator[Hit]:
+def _bounded(number: int, hits: Iterable[Hit], most: int) -> Iterator[Hit]:
     for count, hit in enumerate(hits):
-        if count == _MOST_HITS:
+        if count == most:
             raise InputError(
-                f"query: more than {_MOST_HITS:,} hits in sentence {number + 1}; make it more specific"
+                f"query: more than {most:,} hits in sentence {number + 1}; make it more specific"
             )
         yield hit
 
@@ -222,7 +231,7 @@ class MassEdit:
         if self.word_change is not None:
             yield from self._plan_words(columns, self.word_change, skip)
             return
-        for number, hits in _by_sentence(self.query.hits(columns)):
+        for number, hits in _by_sentence(self.query.hits(columns), columns, self.assignments):
             draft = _Draft(columns, number)
             refused, applied = [], []
             for hit in hits:
@@ -238,7 +247,7 @@ class MassEdit:
     def _plan_words(
         self, columns: Columns, change: WordChange, skip: Callable[[Hit], bool]
     ) -> Iterator[Plan]:
-        for number, hits in _by_sentence(self.query.hits(columns)):
+        for number, hits in _by_sentence(self.query.hits(columns), columns):
             block = columns.treebank[number].source_bytes
             taken: set[str] = set()
             edits: list[tuple[float, Edit]] = []
