@@ -182,7 +182,7 @@ def learnt(tmp_path: Path) -> Iterator[Served]:
 
 @pytest.mark.slow
 def test_train_in_the_page(learnt: Served) -> None:
-    assert learnt.get("/api/train").json() == {"state": "idle", "progress": 0.0, "told": "", "history": []}
+    assert learnt.get("/api/train").json() == {"state": "idle", "progress": 0.0, "message": "", "history": []}
     assert learnt.sentence(24)["thoughts"] is None
     events = learnt.events()
     next(events)

@@ -66,7 +66,7 @@ class Session:
         legal: object | None = None,
     ) -> None:
         self.events = events
-        self.background = Background(failed=lambda message: events.publish("failed", told=message))
+        self.background = Background(failed=lambda message: events.publish("failed", message=message))
         self._document = document
         self._changing = threading.RLock()
         self._suggestions = SuggestionService(
@@ -295,12 +295,12 @@ class Session:
             change = step()
             self._announce(change, page)
         if change is None:
-            return {"number": None, "sentence": None, "told": None}
+            return {"number": None, "sentence": None, "description": None}
         number = min(change.first, len(self._document) - 1)
         return {
             "number": number,
             "sentence": self.view.sentence(number) if number >= 0 else None,
-            "told": change.description,
+            "description": change.description,
         }
 
     def _announce(self, change: DocumentChange | None, page: str) -> None:
@@ -329,7 +329,7 @@ class Session:
             first=change.first,
             sentences=count,
             renumbered=renumbered,
-            told=change.description,
+            description=change.description,
             page=page,
         )
 
@@ -452,7 +452,7 @@ class Session:
                 ArcwiseError
             ) as error:  # a full disk, say; the journal has every edit, and saving is retried
                 self._last_edit = time.monotonic()
-                self.events.publish("failed", told=str(error))
+                self.events.publish("failed", message=str(error))
 
 
 def _edits(values: Sequence[Mapping[str, Any]]) -> list[Edit]:

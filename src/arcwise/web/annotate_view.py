@@ -204,7 +204,10 @@ class View:
         """The latest edits and their authors, newest first."""
         steps = self.document.latest_steps(min(count, MAX_COUNT))
         return {
-            "steps": [{"told": step["told"], "by": step["by"], "at": _date(step["time"])} for step in steps]
+            "steps": [
+                {"description": step["description"], "by": step["by"], "at": _date(step["time"])}
+                for step in steps
+            ]
         }
 
     def suspicious(self, first: int, count: int) -> Json:

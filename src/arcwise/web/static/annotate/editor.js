@@ -97,7 +97,7 @@ export class Editor {
     else this.move(-1);
   }
 
-  told(row, head, label) {
+  described(row, head, label) {
     return `${row.id} ${row.form} is ${label || "?"} of ${this.name(String(head))}`;
   }
 
@@ -107,10 +107,10 @@ export class Editor {
     const edits = decide(row, head, label);
     this.digits = "";
     this.choosing = null;
-    if (edits.length) this.state.edit(edits, this.told(row, head, label));
+    if (edits.length) this.state.edit(edits, this.described(row, head, label));
     else this.state.show(null);
     if (wasOpen && !stay) this.goOn();
-    if (edits.length) say(`${this.told(row, head, label)}.`);
+    if (edits.length) say(`${this.described(row, head, label)}.`);
   }
 
   setHead(row, head, { label = null } = {}) {
@@ -119,7 +119,7 @@ export class Editor {
     this.choosing = null;
     if (head === "0") return this.decide(row, "0", label ?? "root", { stay: true });
     const edits = label === null ? decideHead(row, head) : decide(row, head, label);
-    if (edits.length) this.state.edit(edits, this.told(row, head, label ?? (labelDecided(row) ? row.deprel : "?")));
+    if (edits.length) this.state.edit(edits, this.described(row, head, label ?? (labelDecided(row) ? row.deprel : "?")));
     else this.state.show(null);
     return say(`Head ${this.name(head)}.`);
   }
@@ -147,7 +147,7 @@ export class Editor {
       const now = this.state.number === number ? this.state.row(row.id) : null;
       if (!now) return;
       const arc = this.arc(row.id);
-      if (arc.label && arc.head === String(head)) this.state.edit(decide(now, arc.head, arc.label), this.told(now, arc.head, arc.label));
+      if (arc.label && arc.head === String(head)) this.state.edit(decide(now, arc.head, arc.label), this.described(now, arc.head, arc.label));
       else if (this.state.selected === row.id) this.label("");
     };
     const heard = (event) => then(event.detail);

@@ -70,7 +70,7 @@ export class Checks {
     this.suspicious.disabled = true;
     this.bar.hidden = false;
     this.bar.value = event.done ?? 0;
-    const step = /\((\d+ of \d+)\)$/.exec(event.told); // the rest names a parser, which says nothing here
+    const step = /\((\d+ of \d+)\)$/.exec(event.message); // the rest names a parser, which says nothing here
     this.detection.textContent = `Searching for suspicious annotations${step ? `: ${step[1]}` : " …"}`;
   }
 
@@ -83,10 +83,10 @@ export class Checks {
       this.detection.textContent = refusal.message;
       return;
     }
-    if (answer.state === "running") return void this.progress({ state: "training", done: answer.progress, told: answer.told });
+    if (answer.state === "running") return void this.progress({ state: "training", done: answer.progress, message: answer.message });
     this.suspicious.disabled = false;
     this.bar.hidden = true;
-    const ended = { failed: `The search for suspicious annotations failed: ${answer.told}.`, cancelled: "The search for suspicious annotations was stopped." }[answer.state];
+    const ended = { failed: `The search for suspicious annotations failed: ${answer.message}.`, cancelled: "The search for suspicious annotations was stopped." }[answer.state];
     this.detection.textContent = ended ?? (answer.searched ? `${counted(answer.total, "suspicious annotation")} found.${answer.total ? " The percentages are probabilities of an error." : ""}` : "");
     const group = this.#group("suspicious annotations", answer.total, "doubt", (from) => this.state.api.doubts({ from, count: PAGE }).then((page) => page.words), (word) => this.#doubt(word));
     show(this.words, answer.total ? group : []);
@@ -137,7 +137,7 @@ export class Checks {
     show(this.muted, answer.muted.length ? ["Muted: ", answer.muted.map((rule) => [button(rule, () => this.#mute(rule, false), { class: "link", title: `Report ${rule} again` }), " "])] : []);
     const groups = answer.rules.map(({ rule, warning, count }) => this.#group(rule, count, warning ? "warning" : "error",
       (from) => this.state.api.validate({ from, count: PAGE, rule }).then((page) => page.findings),
-      (finding) => this.#item(finding, finding.message, finding.repair ? `fix: ${finding.repair.told ?? finding.repair.edits.map(inWords).join("; ")}` : ""),
+      (finding) => this.#item(finding, finding.message, finding.repair ? `fix: ${finding.repair.description ?? finding.repair.edits.map(inWords).join("; ")}` : ""),
       button("Mute this rule", () => this.#mute(rule, true), { class: "link mute", title: "Do not report this rule for the files of this folder (arcwise-muted-rules.txt)" })));
     show(this.list, groups);
     if (groups.length <= OPEN) for (const group of groups) group.open = true;

@@ -22,7 +22,7 @@ export class State extends EventTarget {
     this.anchor = null; // start of the selected range, if several words are selected
     this.preview = null; // {row, head, label}: shown, not annotated
     this.second = false; // whether the second-best tree is shown
-    this.because = null; // {told, changed: Map row → explanation} since the last change
+    this.because = null; // {description, changed: Map row → explanation} since the last change
     this.order = null; // {name, numbers, words: number → word to look at}: the worklist or search to step through; null: file order
     this.connected = true;
     this.view = { zoom: 1, vertical: false, enhanced: false, table: false, threshold: 0.95, theme: "auto", side: "worklist", rows: ["upos"], worklist: null, rule: "all", sign: false };
@@ -235,12 +235,12 @@ export class State extends EventTarget {
     return next >= 0 && next < this.document.sentences ? next : null;
   }
 
-  /** Edit the current sentence; `told` describes the edit; `again(message)` prompts again if the input is rejected. */
-  edit(edits, told, { again = null } = {}) {
+  /** Edit the current sentence; `description` describes the edit; `again(message)` prompts again if the input is rejected. */
+  edit(edits, description, { again = null } = {}) {
     if (!edits.length) return;
     const known = this.waiting.length ? null : this.ahead.after(this.number, this.sentence, edits);
     if (this.#unsigned) edits = [...edits, { kind: "set-comment", key: "annotator", value: this.api.annotator }];
-    this.#push({ path: "edits", body: { edits }, drawn: edits, told, again, known: known && complete(known) });
+    this.#push({ path: "edits", body: { edits }, drawn: edits, description, again, known: known && complete(known) });
   }
 
   /** Whether the annotator's name is to be added to the sentence and is missing. */
@@ -249,8 +249,8 @@ export class State extends EventTarget {
   }
 
   /** Change sentence boundaries: "split" before a row, "join" with the next sentence, or "remove". */
-  extent(path, body, told) {
-    this.#push({ path, body, drawn: [], told, renumbers: true });
+  extent(path, body, description) {
+    this.#push({ path, body, drawn: [], description, renumbers: true });
   }
 
   #push(step) {
@@ -367,7 +367,7 @@ export class State extends EventTarget {
     this.document.saved = false;
     const keep = answer.number === this.number ? this.selected : null;
     await this.open(answer.number, keep);
-    this.emit("changed", { number: answer.number, told: answer.told });
+    this.emit("changed", { number: answer.number, description: answer.description });
     await this.load();
     this.emit("counts"); // undoing a mass edit changes other sentences too
     return answer;
