@@ -85,7 +85,10 @@ def test_conflicts_of_a_merge_are_marked_and_settled_with_one_key(open_page: Ope
     tab = open_page(rows("Birds/NOUN/2/nsubj", "sing/VERB/0/root", "songs/NOUN/2/obj", extra=conflicts))
     assert "⇄" in tab.text("1")
     assert "⇄" in tab.text("3")
-    tab.select("3")
+    tab.press("Shift+K")
+    listed = tab.page.locator("#side-checks details.error", has_text="merge-conflict (2)").locator(".item")
+    listed.last.click()
+    tab.page.wait_for_function("() => own.state.selected === '3' && document.activeElement.id === 'tree'")
     tab.press(",")
     assert tab.row("3", "deprel") == "nsubj"
     assert "⇄" not in tab.text("3")
