@@ -225,7 +225,7 @@ def search(hands: Hands) -> None:
     hands.activate(page.locator("#side-search summary", has_text="Mass edit"))
     hands.write("xpos=N", page.locator("#search-changes"))
     hands.press("Preview", "#side-search")
-    hands.activate(page.get_by_label("Change words 3 of sentence 1"))
+    hands.activate(page.get_by_label("Change word 3 of sentence 1"))
     page.get_by_text("1 hit deselected").wait_for()
     hands.press("Apply", "#side-search")
     page.locator("#message", has_text="2 sentences changed").wait_for()
