@@ -56,6 +56,19 @@ def test_every_hit_of_a_large_mass_edit_can_be_seen_and_deselected(open_page: Op
     assert [tab.row("2", "xpos", sentence=n) for n in (248, 249)] == ["V", "_"]
 
 
+def test_hits_beyond_the_listed_ones_are_stepped_through(open_page: OpenPage) -> None:
+    tab = open_page("".join(BIRDS.replace("= birds", f"= s{n}") for n in range(120)))
+    tab.press("/")
+    tab.page.locator("#search-query").fill("upos=VERB")
+    tab.page.get_by_role("button", name="Find", exact=True).click()
+    tab.page.get_by_text("120 hits").wait_for()
+    tab.page.get_by_role("button", name="Step through hits").click()
+    tab.page.evaluate("own.open(99)")
+    tab.page.wait_for_function("() => own.state.number === 99 && !own.state.moving")
+    tab.press("Shift+N")
+    tab.page.wait_for_function("() => own.state.number === 100")
+
+
 def test_a_mass_edit_changes_nothing_that_its_preview_lacks(open_page: OpenPage) -> None:
     tab = open_page(BIRDS + FISH)
     tab.press("/")

@@ -43,7 +43,7 @@ export class Compare {
     const figure = (name, value) => (value === null || value === undefined ? "–" : name.endsWith("as") ? `${(100 * value).toFixed(2)} %` : Number(value).toFixed(3));
     show(this.line, el("dl", {}, MEASURES.flatMap(([name, title]) => [el("dt", {}, title), el("dd", {}, figure(name, answer.agreement?.[name]))])));
     this.status.textContent = `${count === 1 ? "1 sentence differs" : `${count.toLocaleString("en")} sentences differ`}. Shift N and Shift P step through them.`;
-    this.state.order = { name: "differences", numbers: this.items.map((item) => item.sentence).filter((number) => number !== null) };
+    this.state.order = { name: "differences", numbers: this.items.map((item) => item.sentence).filter((number) => number !== null), more: this.more.hidden ? null : () => this.refresh(this.items.length) };
     show(this.list, this.items.map((item) => this.#sentence(item)));
     this.#mark();
   }

@@ -99,10 +99,17 @@ export class Search {
 
   /** Make Next and Previous sentence go from hit to hit. */
   follow() {
-    const numbers = [...new Set(this.hits.map((hit) => hit.sentence))];
-    if (!numbers.length) return tell("Search first.");
-    this.state.order = { name: "search", numbers };
+    if (!this.hits.length) return tell("Search first.");
+    this.#order();
     return this.open(this.hits[0]);
+  }
+
+  #order() {
+    const more = async () => {
+      await this.find(this.hits.length);
+      this.#order();
+    };
+    this.state.order = { name: "search", numbers: [...new Set(this.hits.map((hit) => hit.sentence))], more: this.hits.length < this.total ? more : null };
   }
 
   /** Count the hits by properties of their words; an empty query counts all words. */

@@ -151,7 +151,7 @@ export class State extends EventTarget {
   }
 
   /** Run an operation that ends with another sentence on the screen. */
-  async #move(operation) {
+  async move(operation) {
     this.#moves += 1;
     try {
       return await operation();
@@ -168,7 +168,7 @@ export class State extends EventTarget {
 
   /** Show a sentence; select `row`, else its first unannotated word, else its first word. */
   open(number, row = this.order?.words?.get(number) ?? null) {
-    return this.#move(() => this.#open(number, row));
+    return this.move(() => this.#open(number, row));
   }
 
   async #open(number, row) {
@@ -351,7 +351,7 @@ export class State extends EventTarget {
 
   /** Undo or redo, after the pending changes. */
   back(which) {
-    return this.#move(() => this.#back(which));
+    return this.move(() => this.#back(which));
   }
 
   async #back(which) {
