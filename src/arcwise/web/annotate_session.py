@@ -333,17 +333,30 @@ class Session:
             page=page,
         )
 
-    def mass_edit(
-        self, query: str, changes: str, *, apply: bool, skipped: Collection[HitKey] = (), page: str = ""
+    def mass_edit_preview(
+        self, query: str, changes: str, first: int, count: int, *, skipped: Collection[HitKey] = ()
     ) -> Json:
-        """Preview edits of all search hits or, with ``apply``, make them as one undo step.
+        """A page of the edits that a mass edit would make. skipped: hits to leave as they are."""
+        version = self._document.version  # read first, so that an edit meanwhile makes the preview stale
+        plans = self._searches.plan(query, changes, skipped)
+        return {**self.view.planned(plans, first, count), "version": version}
 
-        skipped: hits to leave as they are.
+    def mass_edit(
+        self,
+        query: str,
+        changes: str,
+        version: int | None = None,
+        *,
+        skipped: Collection[HitKey] = (),
+        page: str = "",
+    ) -> Json:
+        """Edit all search hits, as one undo step.
+
+        version: of the file that was previewed (None: any); skipped: hits to leave as they are.
         """
-        if not apply:
-            return self.view.planned(self._searches.plan(query, changes, skipped))
         with self._changing:
-            # Planned again under the lock, since the file may have changed after the preview.
+            if version is not None and version != self._document.version:
+                raise InputError("mass edit: the file has changed since the preview; preview the edit again")
             edits = {
                 plan.sentence: plan.edits
                 for plan in self._searches.plan(query, changes, skipped)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from web.browser.driver import BIRDS, GARDEN, OpenPage, Tab, rows, written
 
 SMALL = [
@@ -104,21 +106,23 @@ def test_the_tree_and_the_panel_show_how_sure_each_suggestion_is(open_page: Open
         for line, lemma in zip(tagged.splitlines(True), ("", "", "the", "gardener", "sleep", ""), strict=True)
     )
     tab = open_page(rows("Glimp/_/_/_", "snorts/_/_/_", "like/_/_/_") + lemmas, model=True)
-    tab.page.evaluate("own.state.look({ rows: ['upos', 'lemma'] })")
+    tab.page.evaluate("own.state.look({ rows: ['upos', 'xpos', 'feats', 'lemma'] })")
     tab.page.wait_for_function(  # the accuracy of lemmas is counted in the background
         "() => own.state.thought('2').tag_probabilities.lemma", timeout=60_000
     )
-    unsure = 0
+    unsure, columns = 0, set()
     for row, word in tab.process.sentence(0)["thoughts"]["words"].items():
         tab.select(row)
-        for column in ("upos", "lemma"):
+        for column in word["tags"]:
             value, p = word["tags"][column], word["tag_probabilities"][column]
             percent = tab.page.evaluate(PERCENT, p)
             in_panel = f"#word .suggested[data-field={column}]"
             tab.page.locator(in_panel, has_text=f"{value} {percent}").wait_for()
-            in_tree = tab.word(row).locator(f".tag.{column}.proposed").text_content()
+            in_tree = "|".join(tab.word(row).locator(f".tag.{column}.proposed").all_text_contents())
             assert in_tree == (value if p >= 0.95 else f"{value} {percent.replace(' ', '')}")
             unsure += p < 0.95
+            columns.add(column)
+    assert columns == set(TAGS)
     assert unsure  # the tree shows a confidence where it matters
 
 
@@ -145,9 +149,12 @@ def test_the_table_shows_suggestions_with_their_probabilities_and_accepts_a_colu
     tab = open_page(UNTAGGED + BIRDS, model=True)
     tab.press("Shift+E")
     cell = tab.page.locator("#table tr[data-id='2'] td[data-column=upos]")
-    p = tab.process.sentence(0)["thoughts"]["words"]["2"]["tag_probabilities"]["upos"]
+    word = tab.process.sentence(0)["thoughts"]["words"]["2"]
     assert cell.get_attribute("class") == "suggestion"
-    assert cell.inner_text() == f"NOUN {tab.page.evaluate(PERCENT, p)}"
+    for column, value in word["tags"].items():
+        percent = tab.page.evaluate(PERCENT, word["tag_probabilities"][column])
+        shown = tab.page.locator(f"#table tr[data-id='2'] td[data-column={column}]").inner_text()
+        assert shown == f"{value} {percent}"
     tab.page.get_by_role("button", name="Accept 3 suggested UPOS").click()
     tab.settled()
     assert [tab.row(row, "upos") for row in ("1", "2", "3")] == ["DET", "NOUN", "VERB"]
@@ -230,6 +237,24 @@ def test_second_best_tree(open_page: OpenPage) -> None:
     assert tab.page.locator(".arc.differs").count() == sum(a != b for a, b in zip(other, best, strict=True))
     tab.press("Escape")
     assert tab.page.locator(".arc.differs").count() == 0
+
+
+@pytest.mark.parametrize("key", ["Enter", "Control+Enter"])
+def test_what_is_accepted_in_the_second_best_tree_are_the_arcs_that_it_shows(
+    open_page: OpenPage, key: str
+) -> None:
+    tab = open_page(GARDEN, model=True)
+    second = tab.process.sentence(0)["thoughts"]["second_best"]
+    wanted = {row: [str(second["heads"][row]), second["labels"][row]] for row in map(str, range(1, 8))}
+    tab.press("Shift+V")
+    row = tab.page.locator(".arc.differs").first.get_attribute("data-arc")
+    tab.select(row)
+    tab.page.locator("#word .choice.now", has_text=wanted[row][1]).wait_for()
+    tab.press(key)
+    for word, arc in wanted.items():
+        if key == "Control+Enter" or word == row:
+            assert tab.row(word, "head", "deprel") == arc, word
+    assert tab.page.locator("#tree.second").count() == 0  # now another tree is the second-best one
 
 
 def test_training_from_nothing(open_page: OpenPage) -> None:

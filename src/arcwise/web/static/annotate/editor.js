@@ -2,7 +2,7 @@
 
 import { say, tell, percent } from "./dom.js";
 import { decide, decideHead, depsOf, labelDecided, setField, undecide } from "./edits.js";
-import { arcOf, spoken } from "./picture.js";
+import { arcOf, inTree, spoken } from "./picture.js";
 import { ROWS, rowEdit, suggestedTag, valueOf } from "./rows.js";
 import { completions, inventory, labelWeights } from "./completion.js";
 import { editFeatures, editLemma } from "./features.js";
@@ -17,9 +17,10 @@ export class Editor {
     this.visited = []; // words from which Tab jumped
   }
 
+  /** The arc that the tree shows for a word. */
   arc(id = this.state.selected) {
     const row = this.state.row(id);
-    return row && row.kind === "word" ? arcOf(row, this.state.thought(id), (row, head) => this.state.guess(row, head)) : null;
+    return row && row.kind === "word" ? inTree(arcOf(row, this.state.thought(id), (row, head) => this.state.guess(row, head)), id, this.state.secondBest) : null;
   }
 
   name(id) {

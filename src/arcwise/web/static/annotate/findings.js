@@ -1,13 +1,11 @@
 // The Checks panel: findings of the whole file by rule, errors first; suspicious annotations; each opens in the editor.
 
-import { button, el, percent, show, tell } from "./dom.js";
+import { button, counted, el, percent, show, tell } from "./dom.js";
 import { inWords } from "./edits.js";
 import { findingsOf } from "./picture.js";
 
 const PAGE = 100; // findings fetched at a time
 const OPEN = 5; // groups that are open from the start, if there are no more
-
-const counted = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 
 export class Checks {
   constructor(box, state) {

@@ -57,6 +57,8 @@ export class Page {
   }
 
   async step(by) {
+    const { order } = this.state;
+    if (by > 0 && order?.more && order.numbers.at(-1) === this.state.number) await this.state.move(order.more); // the panel lists a part
     const next = this.state.neighbour(by);
     if (next === null) tell(`This is the ${by > 0 ? "last" : "first"} sentence${this.state.order ? " of the list" : ""}.`);
     else await this.open(next);

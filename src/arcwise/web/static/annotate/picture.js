@@ -43,6 +43,13 @@ export function arcOf(row, thought, guessed = () => "") {
   return { head: null, label, state: "open", labelState: hasLabel ? "decided" : "open", probability: null, labelProbability: null };
 }
 
+/** The arc of a word in the second-best tree, without probabilities where it differs from `arc`; `second` null: `arc` itself. */
+export function inTree(arc, id, second) {
+  if (!second) return arc;
+  const head = String(second.heads[id]), label = second.labels?.[id] ?? arc.label;
+  return head === arc.head && label === arc.label ? arc : { ...arc, head, label, differs: true, probability: null, labelProbability: null };
+}
+
 /** The suggested label for an annotated head: [label, its probability]. Suggestions for other heads do not count. */
 function labelFor(row, thought, guessed) {
   if (!thought) return known(row.deprel) ? [row.deprel, row.label_probability ?? null] : [guessed(row.id, row.head), null];
@@ -101,12 +108,7 @@ export function picture(sentence, { preview = null, second = false, enhanced = f
   const formOf = (id) => rows[place.get(id)]?.form ?? "";
   const best = second ? sentence.thoughts?.second_best : null;
   const arcs = rows.filter((row) => row.kind === "word").map((row) => {
-    let arc = arcOf(row, sentence.thoughts?.words?.[row.id], guessed);
-    if (best) {
-      const head = String(best.heads[row.id]), label = best.labels?.[row.id] ?? arc.label;
-      const differs = head !== arc.head || label !== arc.label;
-      arc = differs ? { ...arc, head, label, differs, probability: null, labelProbability: null } : arc;
-    }
+    let arc = inTree(arcOf(row, sentence.thoughts?.words?.[row.id], guessed), row.id, best);
     if (preview && preview.row === row.id) {
       arc = {
         ...arc, head: preview.head ?? arc.head, label: preview.label ?? arc.label, state: "preview", labelState: "preview",

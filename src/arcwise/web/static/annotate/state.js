@@ -82,6 +82,11 @@ export class State extends EventTarget {
     return this.sentence?.thoughts?.words?.[id] ?? null;
   }
 
+  /** The second-best tree while it is shown, else null. */
+  get secondBest() {
+    return (this.second && this.sentence?.thoughts?.second_best) || null;
+  }
+
   /** The suggestion for a word if it were unannotated; null until requested. */
   reconsider(id = this.selected) {
     return this.reconsidered.get(`${this.number}/${this.sentence?.version}/${id}`) ?? null;
@@ -128,8 +133,7 @@ export class State extends EventTarget {
   }
 
   select(id, { extend = false } = {}) {
-    if (extend) this.anchor ??= this.selected;
-    else this.anchor = null;
+    this.anchor = extend ? (this.anchor ?? this.selected) : null;
     this.selected = id;
     const redraw = this.preview !== null;
     this.preview = null;
@@ -147,7 +151,7 @@ export class State extends EventTarget {
   }
 
   /** Run an operation that ends with another sentence on the screen. */
-  async #move(operation) {
+  async move(operation) {
     this.#moves += 1;
     try {
       return await operation();
@@ -164,16 +168,13 @@ export class State extends EventTarget {
 
   /** Show a sentence; select `row`, else its first unannotated word, else its first word. */
   open(number, row = this.order?.words?.get(number) ?? null) {
-    return this.#move(() => this.#open(number, row));
+    return this.move(() => this.#open(number, row));
   }
 
   async #open(number, row) {
     if (!this.sentences.has(number)) this.keep(await this.api.sentence(number));
     this.number = number;
-    this.preview = null;
-    this.anchor = null;
-    this.because = null;
-    this.second = false;
+    Object.assign(this, { preview: null, anchor: null, because: null, second: false });
     const words = this.words;
     const wanted = row === null ? null : this.row(String(row));
     this.selected = (wanted ?? words.find((word) => !this.isDone(word)) ?? words[0] ?? this.stops[0])?.id ?? null;
@@ -256,7 +257,7 @@ export class State extends EventTarget {
   #push(step) {
     this.emit("pushed");
     this.waiting.push({ number: this.number, before: this.sentence, ...step });
-    this.preview = null;
+    Object.assign(this, { preview: null, second: false }); // after a change, another tree is the second-best one
     if (step.known) this.because = reasons(this.waiting.at(-1), step.known);
     this.#send(); // first, so that the server computes while this page draws
     this.emit("sentence");
@@ -350,7 +351,7 @@ export class State extends EventTarget {
 
   /** Undo or redo, after the pending changes. */
   back(which) {
-    return this.#move(() => this.#back(which));
+    return this.move(() => this.#back(which));
   }
 
   async #back(which) {
