@@ -69,6 +69,7 @@ def run(
     from arcwise.web.server import require_web
 
     require_web()
+    from arcwise.memory import mmap_large_allocations
     from arcwise.models.registry import open_model
     from arcwise.web.address import file_socket
     from arcwise.web.annotate_session import Session
@@ -83,6 +84,7 @@ def run(
         contextlib.ExitStack() as created,
         _open_document(file, output, created, new=new) as document,
     ):
+        mmap_large_allocations()  # searches and checks of long sentences would fragment the heap
         session = Session(
             document,
             events=Events(),

@@ -13,6 +13,7 @@ from arcwise.errors import InputError
 from arcwise.treebanks.search import (
     Columns,
     Hit,
+    HitList,
     MassEdit,
     Query,
     frequencies,
@@ -33,7 +34,7 @@ STEP = 4
 SLOW = ("gain", "repairs", "training")
 """Orders that infer once per possible answer: one sentence of them is a step."""
 MOST_HITS = 1_000_000
-"""A search with more hits is refused: they are kept in memory."""
+"""A search with more hits is refused; the cached searches have no more hits together."""
 HitKey = tuple[int, tuple[tuple[str, str], ...]]
 """A hit as a key: its sentence, and the names and row IDs of its words and empty nodes."""
 
@@ -120,9 +121,9 @@ class Searches:
         self._document = document
         self._lock = threading.Lock()
         self._columns: tuple[int, Columns] | None = None
-        self._hits: OrderedDict[tuple[str, int], list[Hit]] = OrderedDict()
+        self._hits: OrderedDict[tuple[str, int], HitList] = OrderedDict()
 
-    def hits(self, query: str) -> list[Hit]:
+    def hits(self, query: str) -> HitList:
         """All hits of a query, in file order."""
         parsed = Query.parse(query)
         version, columns = self._current()
@@ -131,14 +132,17 @@ class Searches:
             if key in self._hits:
                 return self._hits[key]
         # Outside the lock, so that another search need not wait; twice the work is harmless.
-        hits = list(islice(parsed.hits(columns), MOST_HITS + 1))
+        hits = HitList(islice(parsed.hits(columns), MOST_HITS + 1))
         if len(hits) > MOST_HITS:
             raise InputError(f"query: more than {MOST_HITS:,} hits; make it more specific")
         with self._lock:
             self._hits[key] = hits
-            while len(self._hits) > KEPT:
+            while len(self._hits) > KEPT or (len(self._hits) > 1 and self._hit_count() > MOST_HITS):
                 self._hits.popitem(last=False)
         return hits
+
+    def _hit_count(self) -> int:
+        return sum(map(len, self._hits.values()))
 
     def hints(self, query: str) -> list[str]:
         """Why a query may have no hits: values in it that do not occur."""
@@ -147,7 +151,7 @@ class Searches:
 
     def sentences(self, query: str) -> list[tuple[int, int]]:
         """The sentences with hits, each with its number of hits."""
-        return sorted(Counter(hit.sentence for hit in self.hits(query)).items())
+        return sorted(Counter(self.hits(query).sentences).items())
 
     def plan(self, query: str, changes: str, skipped: Collection[HitKey] = ()) -> list[Plan]:
         """The edits that a mass edit makes to each sentence, and the hits it refuses.
@@ -165,14 +169,14 @@ class Searches:
         _, columns = self._current()
         return [str(column) for column in table], frequencies(hits, table, columns).most_common()
 
-    def cluster(self, query: str, properties: str, values: Sequence[str]) -> list[Hit]:
+    def cluster(self, query: str, properties: str, values: Sequence[str]) -> HitList:
         """The hits of one cluster, in file order."""
         hits = self.hits(query)
         table = read_table(properties, Query.parse(query).names)
         _, columns = self._current()
         cluster_values = tuple(values)
         rows = table_rows(hits, table, columns)
-        return [hit for hit, row in zip(hits, rows, strict=True) if row == cluster_values]
+        return HitList(hit for hit, row in zip(hits, rows, strict=True) if row == cluster_values)
 
     def _current(self) -> tuple[int, Columns]:
         """The version of the document and its columns."""

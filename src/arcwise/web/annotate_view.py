@@ -142,7 +142,7 @@ class View:
             if hit.sentence in named
         ]
         hints = [] if hits else self.searches.hints(query)
-        sentences = len({hit.sentence for hit in hits})
+        sentences = len(set(hits.sentences))
         return {
             "hits": items,
             "total": len(hits),

@@ -9,7 +9,17 @@ import pytest
 
 from arcwise import Treebank
 from arcwise.errors import InputError
-from arcwise.treebanks.search import Columns, Query, joining, matching, values
+from arcwise.treebanks.search import (
+    Columns,
+    Hit,
+    HitList,
+    MassEdit,
+    Query,
+    joining,
+    mass_edit,
+    matching,
+    values,
+)
 
 
 def flat(words: int, sentences: int = 1) -> Treebank:
@@ -64,6 +74,34 @@ def test_a_sentence_with_very_many_matches_is_searched_in_parts_and_in_order(
             (s, 2, 1, b) for s in range(3) for b in range(3, 8)
         ]
     monkeypatch.undo()
+
+
+def test_many_hits_are_kept_in_little_memory() -> None:
+    hits = [Hit(0, {"a": 1, "b": 9}), Hit(0, {"x": 2}, {"e": "8.1"}), Hit(3, {}, {"e": "8.1", "f": "0.12"})]
+    kept = HitList(hits)
+    assert list(kept) == hits
+    assert (kept[-1], kept[1:], kept[5:]) == (hits[-1], hits[1:], [])
+    assert [list(hit.empty_nodes) for hit in kept] == [list(hit.empty_nodes) for hit in hits]
+    assert kept.sentences.tolist() == [0, 0, 3]
+    assert list(HitList()) == []
+    with pytest.raises(IndexError):
+        kept[3]
+    columns = Columns(flat(400))
+    tracemalloc.start()
+    many = HitList(Query.parse("@a[]; @b[]").hits(columns))
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(many) == 400 * 399
+    assert size < 30 * len(many) + 1e6
+
+
+def test_a_mass_edit_of_too_many_hits_in_a_sentence_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mass_edit, "_MOST_HITS", 30)
+    for query, changes in (("@a[]; @b[]", "a.xpos=N"), ("@a[] . @b[]", "join")):
+        edit = MassEdit.parse(query, changes)
+        assert len(list(edit.plan(flat(6, sentences=3)))) == 3
+        with pytest.raises(InputError, match=r"^query: more than 30 hits in sentence 1; make it more"):
+            list(edit.plan(flat(40)))
 
 
 def test_deep_trees_are_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

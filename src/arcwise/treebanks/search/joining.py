@@ -30,7 +30,7 @@ from arcwise.treebanks.search.syntax import (
 from arcwise.treebanks.search.values import Columns, Flags, Floats, Positions, Texts, Values
 
 _BLOCK = 1 << 14  # words joined at a time, so that the first hits come early
-_MAX_ROWS = 1 << 21  # partial matches in memory at a time
+_MAX_ROWS = 1 << 19  # partial matches in memory at a time: some 60 MB
 _MAX_JOINED = 10**8  # partial matches of one block, a few sentences: seconds of work
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -169,6 +169,25 @@ class Plan:
     hits: tuple[Hit, ...] = ()
 
 
+_MOST_HITS = 100_000
+"""Hits of one sentence: a plan keeps them, and a query without relations has millions in a long sentence."""
+
+
+def _by_sentence(hits: Iterable[Hit]) -> Iterator[tuple[int, Iterator[Hit]]]:
+    """The hits of each sentence; raises ``InputError`` while they are read, if there are too many."""
+    for number, own in groupby(hits, key=lambda hit: hit.sentence):
+        yield number, _bounded(number, own)
+
+
+def _bounded(number: int, hits: Iterable[Hit]) -> Iterator[Hit]:
+    for count, hit in enumerate(hits):
+        if count == _MOST_HITS:
+            raise InputError(
+                f"query: more than {_MOST_HITS:,} hits in sentence {number + 1}; make it more specific"
+            )
+        yield hit
+
+
 @dataclass(frozen=True)
 class MassEdit:
     """A query and the assignments to make at each of its hits, or the change of its words.
@@ -203,7 +222,7 @@ class MassEdit:
         if self.word_change is not None:
             yield from self._plan_words(columns, self.word_change, skip)
             return
-        for number, hits in groupby(self.query.hits(columns), key=lambda hit: hit.sentence):
+        for number, hits in _by_sentence(self.query.hits(columns)):
             draft = _Draft(columns, number)
             refused, applied = [], []
             for hit in hits:
@@ -219,7 +238,7 @@ class MassEdit:
     def _plan_words(
         self, columns: Columns, change: WordChange, skip: Callable[[Hit], bool]
     ) -> Iterator[Plan]:
-        for number, hits in groupby(self.query.hits(columns), key=lambda hit: hit.sentence):
+        for number, hits in _by_sentence(self.query.hits(columns)):
             block = columns.treebank[number].source_bytes
             taken: set[str] = set()
             edits: list[tuple[float, Edit]] = []

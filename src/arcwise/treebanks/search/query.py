@@ -124,12 +124,19 @@ class Query:
         return hits, sentences
 
 
+def _pieces(parsed: ParsedQuery, columns: Columns) -> Iterator[PartialMatches]:
+    """The matches in pieces: lists of all numbers of a block would take several times its memory."""
+    for matches in find(parsed, columns):
+        for start in range(0, len(matches.sentence), _HITS_AT_ONCE):
+            yield matches.at(slice(start, start + _HITS_AT_ONCE))
+
+
 def _hits(parsed: ParsedQuery, columns: Columns) -> Iterator[Hit]:
     names = tuple(parsed.pattern.words)
     if isinstance(columns, NodeColumns):
         yield from _node_hits(parsed, columns)
         return
-    for matches in find(parsed, columns):
+    for matches in _pieces(parsed, columns):
         starts = columns.starts[matches.sentence]
         numbers = [(matches.words[name] - starts + 1).tolist() for name in names]
         for sentence, *words in zip(matches.sentence.tolist(), *numbers, strict=True):
@@ -139,7 +146,7 @@ def _hits(parsed: ParsedQuery, columns: Columns) -> Iterator[Hit]:
 def _node_hits(parsed: ParsedQuery, columns: NodeColumns) -> Iterator[Hit]:
     names = tuple(parsed.pattern.words)
     ids = columns.ids
-    for matches in find(parsed, columns):
+    for matches in _pieces(parsed, columns):
         positions = [matches.words[name].tolist() for name in names]
         for sentence, *nodes in zip(matches.sentence.tolist(), *positions, strict=True):
             rows = {name: ids[node] for name, node in zip(names, nodes, strict=True)}
@@ -149,11 +156,12 @@ def _node_hits(parsed: ParsedQuery, columns: NodeColumns) -> Iterator[Hit]:
 
 def _distinct(hits: Iterable[Hit]) -> Iterator[Hit]:
     """Each hit once: several alternatives can match the same words under the same names."""
-    sentence, seen = -1, set[frozenset[tuple[str, str]]]()
+    sentence, seen = -1, set[str]()
     for hit in hits:
         if hit.sentence != sentence:
             sentence, seen = hit.sentence, set()
-        key = frozenset((name, hit.row(name)) for name in (*hit.words, *hit.empty_nodes))
+        # A string: a long sentence may have a million hits, and a set of pairs takes five times its memory.
+        key = " ".join(sorted(f"{name}={hit.row(name)}" for name in (*hit.words, *hit.empty_nodes)))
         if key not in seen:
             seen.add(key)
             yield hit
