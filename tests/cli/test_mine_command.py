@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from arcwise.cli.main import run
+from arcwise.graph import GraphConfig, GraphParser
+from arcwise.transition import TransitionConfig, TransitionParser
 from arcwise.treebanks import Treebank
 from mining.planted import conllu, planted, toy
 
@@ -127,3 +129,34 @@ def test_the_end_of_input_ends_a_review(bank: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("builtins.input", closed)
     assert run(["mine", str(bank), *QUICK, "--review"]) == 0
     assert not bank.with_name("bank.conllu.verdicts").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["graph", "transition"])
+def test_a_given_model_judges_the_words_as_well(kind: str, bank: Path, tmp_path: Path) -> None:
+    other, model = Treebank.from_string(conllu(toy(60, seed=9))), tmp_path / "model.arcwise"
+    if kind == "graph":
+        GraphParser.train(other, config=GraphConfig(epochs=3).for_trainer("log-linear")).save(model)
+    else:
+        TransitionParser.train(other, config=TransitionConfig(epochs=3)).save(model)
+    lists = []
+    for options in ([], ["--model", str(model)]):
+        out = tmp_path / "list.tsv"
+        assert run(["mine", str(bank), "--signals", "parsers", "--most", "3", "--out", str(out), *options]) == 0
+        lists.append(out.read_text())
+    assert " of 2 parsers" in lists[0]
+    assert " of 3 parsers" in lists[1]
+
+
+def test_a_model_that_is_no_labelled_parser_is_refused(
+    bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "model.arcwise"
+    small = Treebank.from_string(conllu(toy(5)))
+    GraphParser.train(small, config=GraphConfig(epochs=1, labelled=False)).save(path)
+    before = sorted(tmp_path.iterdir())
+    assert run(["mine", str(bank), "--model", str(path), "--out", str(tmp_path / "list.tsv")]) == 2
+    assert "model.arcwise: the parser predicts no labels" in capsys.readouterr().err
+    assert run(["mine", str(bank), "--model", str(tmp_path / "none"), "--out", str(tmp_path / "list.tsv")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == before

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from pathlib import Path
 
@@ -23,7 +25,9 @@ def test_the_page_shows_trees_before_and_after_and_loads_nothing() -> None:
     assert page.count("<figure") == 10
     assert page.count("<h2>annotated</h2>") == 10
     assert "<h2>proposed</h2>" in page
-    assert all(name in page for name in ('name="change"', 'name="signals"', 'name="document"'))
+    assert all(f'name="{name}"' in page for name in ("change", "label", "signals", "document"))
+    figures = re.findall(r'<figure[^>]* data-label="([^"]*)"', page)
+    assert [json.loads(html.unescape(labels)) for labels in figures] == [[s.label] for s in suspects]
     assert not re.findall(r"(?:src|href)\s*=|@import|url\(", page)
 
 

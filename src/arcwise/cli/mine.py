@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from arcwise.mining.adaptation import Adaptation
     from arcwise.mining.answers import ReviewAnswers, Verdict
     from arcwise.mining.evidence import Floats
+    from arcwise.parsing.parser import Parser
     from arcwise.treebanks import Treebank
 
-FILES = Files(reads=("file",), writes=("output",))
+FILES = Files(reads=("file",), may_read=("model",), writes=("output",))
 FORMATS = ("html", "tsv", "conllu")
 _PRINTED = 20
 """Suspects printed without --out."""
@@ -44,6 +45,9 @@ def run(
     ),
     time: Literal["fast", "full"] = typer.Option(
         "fast", help="fast: two parsers; full: also one with a beam and (with torch) a neural one."
+    ),
+    model: str | None = typer.Option(
+        None, help="Model file (or name) of a parser trained on other treebanks, which judges the words as well."
     ),
     most: int = typer.Option(500, min=0, help="List at most this many suspects; 0 lists all words."),
     least: float = typer.Option(
@@ -77,11 +81,18 @@ def run(
     kind = _format(output)
     if review and file == "-":
         raise OptionError("review", "needs a file, because the answers are kept beside it")
+    models = [] if model is None else [_model(model)]
     treebank = Treebank.read(file)
     verdicts = ReviewAnswers.beside(file) if file != "-" else ReviewAnswers(Path("-"))
     with Progress() as progress:
         result = mine(
-            treebank, signals=names, time=time, seed=seed, engine=local_engine(threads), report=progress.say
+            treebank,
+            signals=names,
+            time=time,
+            models=models,
+            seed=seed,
+            engine=local_engine(threads),
+            report=progress.say,
         )
     judged, acknowledged = verdicts.answers(result.words)
     adaptation = Adaptation(result)
@@ -95,6 +106,20 @@ def run(
     elif not review:
         for rank, suspect in enumerate(suspects[:_PRINTED], 1):
             echo(_entry(rank, suspect, treebank))
+
+
+def _model(name: str) -> Parser:
+    """A parser that ``mine`` can use."""
+    from arcwise.errors import ModelError
+    from arcwise.mining.crossfit import check_model
+    from arcwise.models import open_model
+
+    model = open_model(name)
+    try:
+        check_model(model)
+    except ModelError as error:
+        raise ModelError(f"{name}: {error}") from error
+    return model
 
 
 def _format(output: str | None) -> str | None:
