@@ -56,7 +56,10 @@ def test_gaps_compare_the_best_trees_with_and_without_an_arc(projective: bool, s
         labels = random.integers(0, 3, 4)
         same = np.arange(3)[:, None] == labels
         gaps = best_tree_gaps(
-            weights, np.array(heads, np.int32), same, tree_class(projective=projective, single_root=single_root)
+            weights,
+            np.array(heads, np.int32),
+            same,
+            tree_class(projective=projective, single_root=single_root),
         )
         for word in range(1, 5):
             with_arc, without_arc = [], []

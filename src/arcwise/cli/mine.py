@@ -47,7 +47,8 @@ def run(
         "fast", help="fast: two parsers; full: also one with a beam and (with torch) a neural one."
     ),
     model: str | None = typer.Option(
-        None, help="Model file (or name) of a parser trained on other treebanks, which judges the words as well."
+        None,
+        help="Model file (or name) of a parser trained on other treebanks, which judges the words as well.",
     ),
     most: int = typer.Option(500, min=0, help="List at most this many suspects; 0 lists all words."),
     least: float = typer.Option(
@@ -97,7 +98,7 @@ def run(
     judged, acknowledged = verdicts.answers(result.words)
     adaptation = Adaptation(result)
     if review:
-        _review(result, adaptation, verdicts, judged, acknowledged)
+        _review(file, result, adaptation, verdicts, judged, acknowledged)
     log_odds = _without(adaptation.log_odds(judged), acknowledged)
     suspects = result.suspects(most or None, least=least, log_odds=log_odds)
     if output is not None and kind is not None:
@@ -168,13 +169,21 @@ _ANSWERS: Mapping[str, Verdict] = {"e": "error", "c": "correct", "a": "acknowled
 
 
 def _review(
+    file: str,
     result: MiningResult,
     adaptation: Adaptation,
     verdicts: ReviewAnswers,
     judged: dict[int, bool],
     acknowledged: set[int],
 ) -> None:
-    """Ask about the most suspicious words that have no answer yet, until the reviewer quits."""
+    """Ask about the most suspicious words that have no answer yet, until the reviewer quits.
+
+    After an error, the command is printed that finds all words annotated alike and previews their correction.
+    """
+    from shlex import quote
+
+    from arcwise.mining.similar_words import SimilarWords
+
     skipped: set[int] = set()
     log_odds, answered = adaptation.log_odds(judged), 0
     while True:
@@ -184,7 +193,8 @@ def _review(
             return
         word = questions[0]
         probability = float(_probability(log_odds[word]))
-        echo(_entry(answered + len(skipped) + 1, result.suspect(word, probability), result.treebank))
+        suspect = result.suspect(word, probability)
+        echo(_entry(answered + len(skipped) + 1, suspect, result.treebank))
         answer = _ask()
         if answer == "q":
             return
@@ -197,6 +207,11 @@ def _review(
             acknowledged.add(word)
         else:
             judged[word] = verdict == "error"
+        if verdict == "error":
+            similar = SimilarWords.of(
+                result.treebank[suspect.sentence], suspect.word, suspect.proposed_head, suspect.proposed_label
+            )
+            echo(f"   All like this: arcwise search {similar.search} {quote(file)}")
         answered += 1
         if answered % _REFIT == 0:
             log_odds = adaptation.log_odds(judged)

@@ -256,14 +256,18 @@ def model_evidence(model: Parser, treebank: Treebank) -> ParserEvidence:
     A parser that has seen this treebank would repeat its errors.
     """
     parser = check_model(model)
-    return _calibrated(parser, treebank) if isinstance(parser, ScoredParser) else beam_evidence(parser, treebank)
+    return (
+        _calibrated(parser, treebank) if isinstance(parser, ScoredParser) else beam_evidence(parser, treebank)
+    )
 
 
 def check_model(model: Parser) -> ScoredParser | TransitionParser:
     """The parser of a model; ``ModelError`` if it has no probabilities of labelled arcs."""
     parser = tree_parser(model)
     if not isinstance(parser, ScoredParser | TransitionParser):
-        raise ModelError(f"found a {parser.kind} parser, expected a graph-based, neural or transition-based one")
+        raise ModelError(
+            f"found a {parser.kind} parser, expected a graph-based, neural or transition-based one"
+        )
     if not (parser.labels if isinstance(parser, ScoredParser) else parser.model.labels):
         raise ModelError("the parser predicts no labels; error mining needs one that does")
     return parser
@@ -307,7 +311,7 @@ def _scored(parser: ScoredParser, chunk: Treebank) -> list[ParserEvidence]:
         conditional = replace(table, probabilities=conditionals).annotated_arcs()[1]
         # Without a label to compare, every label of the annotated head is the same arc.
         gaps = best_tree_gaps(log_weights, heads, table.same_label() | table.unlabelled, trees)
-        results.append(table.evidence(conditional, 1 / (1 + np.exp(-gaps))))
+        results.append(table.evidence(conditional, gaps))
     return results
 
 

@@ -96,10 +96,8 @@ class ArcTable:
     heads: Codes
     annotated: Sequence[str]
 
-    def evidence(
-        self, conditional: Floats | None = None, best_tree: Floats | None = None
-    ) -> ParserEvidence:
-        """The evidence about the sentence; ``conditional``, ``best_tree``: their entries, if there are any."""
+    def evidence(self, conditional: Floats | None = None, gap: Floats | None = None) -> ParserEvidence:
+        """The evidence about the sentence; ``gap``: that of the best trees with and without each arc."""
         same = self.same_label()
         head, arc = self.annotated_arcs()
         by_label = self.probabilities.sum(axis=1)
@@ -113,7 +111,7 @@ class ArcTable:
             other,
             other_probability + unknown,
             (np.full(len(head), np.nan) if conditional is None else conditional) + unknown,
-            (np.full(len(head), np.nan) if best_tree is None else best_tree) + unknown,
+            (np.full(len(head), np.nan) if gap is None else 1 / (1 + np.exp(-gap))) + unknown,
             *self.alternatives(same),
         )
 

@@ -1,7 +1,6 @@
 """Lexical consistency: the tag, lemma and features of a form, compared with its other occurrences.
 
-A paradigm outlier is a word whose form differs from the usual one of its lemma, UPOS and FEATS: form, lemma or
-features may be wrong.
+A paradigm outlier has another form than most words with its lemma, UPOS and FEATS; one of these may be wrong.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class Usual:
 
 
 def lexicon(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
-    """The same form has other tags, lemmas or features elsewhere, or the same cell of a paradigm another form."""
+    """Other tags, lemmas or features of the form elsewhere, or another form of the same paradigm cell."""
     tagged = list(zip(words.lower, words.upos, strict=True))
     # Apart from form and tag, the label decides between syncretic features (nominative, accusative).
     labelled = list(zip(words.lower, words.upos, words.labels, strict=True))
