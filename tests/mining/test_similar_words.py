@@ -67,6 +67,12 @@ def test_a_proposed_head_is_described_by_its_relation(
     assert corrected(words, treebank)[0][word - 1][0] == head
 
 
+def test_a_sibling_is_looked_for_on_the_side_of_the_proposed_head() -> None:
+    treebank = bank("now/ADV/3/advmod it/PRON/3/nsubj runs/VERB/0/root here/ADV/3/advmod")
+    words = SimilarWords.of(treebank[0], 2, 4, "nsubj")
+    assert [hit.words["new"] for hit in Query.parse(words.query).hits(treebank)] == [4]
+
+
 @pytest.mark.parametrize("head", [1, 5, -1])
 def test_without_a_close_relative_only_the_query_remains(head: int) -> None:
     # A dependent of the word, a word elsewhere in the tree, no proposal.

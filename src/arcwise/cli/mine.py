@@ -103,7 +103,9 @@ def run(
     suspects = result.suspects(most or None, least=least, log_odds=log_odds)
     if output is not None and kind is not None:
         _write(suspects, treebank, output, kind)
-        echo(f"{output}: {len(suspects)} suspects of {treebank.word_count} words", err=True)
+        count = f"{len(suspects)} suspect{'s' * (len(suspects) != 1)}"
+        words = f"{treebank.word_count} word{'s' * (treebank.word_count != 1)}"
+        echo(f"{output}: {count} of {words}", err=True)
     elif not review:
         for rank, suspect in enumerate(suspects[:_PRINTED], 1):
             echo(_entry(rank, suspect, treebank))
