@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,8 @@ import pytest
 
 from arcwise.cli.main import run
 from arcwise.graph import GraphConfig, GraphParser
+from arcwise.mining.adaptation import Adaptation
+from arcwise.mining.evidence import Floats
 from arcwise.transition import TransitionConfig, TransitionParser
 from arcwise.treebanks import Treebank
 from mining.planted import conllu, planted, toy
@@ -141,6 +143,24 @@ def test_a_review_prints_the_search_for_all_words_like_an_error(
     preview = capsys.readouterr().out
     assert "deprel" in preview
     assert "obl" in preview
+
+
+def test_the_ranking_is_fitted_again_after_every_five_answers(
+    bank: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies = iter("ccsccaccccq")
+    monkeypatch.setattr("builtins.input", lambda prompt: next(replies))
+    fits: list[int] = []
+    fit = Adaptation.log_odds
+
+    def counted(self: Adaptation, answers: Mapping[int, bool]) -> Floats:
+        fits.append(len(answers))
+        return fit(self, answers)
+
+    monkeypatch.setattr(Adaptation, "log_odds", counted)
+    assert run(["mine", str(bank), *QUICK, "--review"]) == 0
+    # At the start, after five answers (one of them an acknowledgement), after nine at the end.
+    assert fits == [0, 4, 8]
 
 
 def test_the_end_of_input_ends_a_review(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
