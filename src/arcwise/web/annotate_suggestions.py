@@ -297,4 +297,5 @@ def _suspicious_json(word: SuspiciousWord) -> Json:
         "probability": word.probability,
         "instead": proposed if word.instead_head >= 0 else None,
         "reasons": list(word.reasons),
+        "similar": {"query": word.query, "changes": word.changes},
     }

@@ -296,6 +296,27 @@ def test_the_search_for_suspicious_annotations_reports_and_lists_them(open_page:
     tab.page.wait_for_function(f"() => document.querySelectorAll('.suspect').length === {fewer - 1}")
 
 
+def test_all_words_like_a_suspicious_one_are_changed_at_once(open_page: OpenPage, tmp_path: Path) -> None:
+    odd = rows("The/DET/2/nmod", "cat/NOUN/3/nsubj", "runs/VERB/0/root", "./PUNCT/3/punct", sent_id="odd")
+    tab = open_page("".join(SMALL) + odd + odd.replace("sent_id = odd", "sent_id = odder"))
+    tab.press("Shift+K")
+    tab.page.get_by_role("button", name="Find suspicious annotations").click()
+    tab.page.set_default_timeout(60_000)
+    suspect = tab.page.locator("#side-checks .suspect", has_text="13 odd, word 1")
+    assert "→ det of 2" in suspect.inner_text()
+    suspect.get_by_role("button", name="All like this").click()
+    search = tab.page.locator("#side-search")
+    search.locator(".change").first.wait_for()
+    query = "@word[form=The upos=DET deprel=nmod] < @head[upos=NOUN]"
+    assert tab.page.locator("#search-query").input_value() == query
+    assert search.locator(".change").count() == 2
+    assert "error" in (tmp_path / "a.conllu.verdicts").read_text()
+    assert tab.row("1", "deprel", sentence=12) == "nmod"  # only a preview so far
+    search.get_by_role("button", name="Apply").click()
+    search.get_by_text("Done.").wait_for()
+    assert [tab.row("1", "deprel", sentence=number) for number in (12, 13)] == ["det", "det"]
+
+
 def test_a_search_for_suspicious_annotations_that_cannot_start_says_why(open_page: OpenPage) -> None:
     tab = open_page(BIRDS)
     tab.press("Shift+K")

@@ -7,9 +7,12 @@ import { findingsOf } from "./picture.js";
 const PAGE = 100; // findings fetched at a time
 const OPEN = 5; // groups that are open from the start, if there are no more
 
+/** What the button that changes similar words does. */
+export const ALL_LIKE_THIS = "It is an error: search for the words with this lemma, UPOS and label under such a head, and preview the change";
+
 export class Checks {
-  constructor(box, state) {
-    Object.assign(this, { box, state, version: null, sign: "", asked: false });
+  constructor(box, state, page) {
+    Object.assign(this, { box, state, page, version: null, sign: "", asked: false });
     state.on("changed", () => (this.version = null));
     this.start = button("Check the whole file", () => this.check());
     this.line = el("p", { class: "soft line", role: "status" });
@@ -99,19 +102,14 @@ export class Checks {
       el("span", { class: "judge" },
         judge("error", "Wrong", "It is an error: similar words move up in this list"),
         judge("correct", "Right", "It is right: similar words move down in this list"),
-        judge("acknowledged", "Never ask", "Do not list this arc again")));
+        judge("acknowledged", "Never ask", "Do not list this arc again"),
+        button("All like this", () => this.page.changeAll(word, word.sentence), { class: "link", title: ALL_LIKE_THIS })));
   }
 
   /** Record whether an annotation is wrong, next to the file, and rerank the list. */
-  async #judge(word, verdict) {
-    try {
-      await this.state.api.judge(word.sentence, word.row, verdict);
-      await this.state.refresh([word.sentence]);
-      this.asked = true;
-      await this.detected();
-    } catch (refusal) {
-      tell(refusal.message, "bad");
-    }
+  #judge(word, verdict) {
+    this.asked = true;
+    return this.page.judge(word.row, verdict, word.sentence);
   }
 
   async check() {

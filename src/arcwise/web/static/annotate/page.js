@@ -174,15 +174,22 @@ export class Page {
     parts[(at + step + parts.length) % parts.length].focus();
   }
 
-  /** Record whether a suspicious annotation of the open sentence is an error. */
-  async judge(row, verdict) {
+  /** Record whether a suspicious annotation is an error; `number`: its sentence. */
+  async judge(row, verdict, number = this.state.number) {
     try {
-      await this.state.api.judge(this.state.number, row, verdict);
-      await this.state.refresh([this.state.number]);
-      this.views.checks.detected();
+      await this.state.api.judge(number, row, verdict);
+      await this.state.refresh([number]);
+      await this.views.checks.detected();
     } catch (refusal) {
       tell(refusal.message, "bad");
     }
+  }
+
+  /** Record that a suspicious annotation is an error, and preview the change of all words annotated like it. */
+  async changeAll({ row, similar }, number = this.state.number) {
+    await this.judge(row, "error", number);
+    this.side("search");
+    await this.views.search.propose(similar.query, similar.changes);
   }
 
   wordMenu(at) {

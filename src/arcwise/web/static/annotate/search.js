@@ -32,7 +32,7 @@ export class Search {
       el("p", { class: "buttons" }, button("Find", () => this.find(), { class: "main" }), button("Step through hits (Shift N, Shift P)", () => this.follow())),
       el("details", {}, el("summary", {}, "Clusters of hits"), el("label", { for: "search-table" }, "Properties, such as 2.deprel,2.upos"), this.properties,
         el("p", { class: "buttons" }, button("Count", () => this.count())), this.clusters),
-      el("details", {}, el("summary", {}, "Mass edit"), el("label", { for: "search-changes" }, "Change to"), this.changes,
+      this.massEdit = el("details", {}, el("summary", {}, "Mass edit"), el("label", { for: "search-changes" }, "Change to"), this.changes,
         el("p", { class: "buttons" }, button("Preview", () => this.preview()), this.apply = button("Apply", () => this.edit(), { class: "main", disabled: true }))),
       this.line, this.list, this.more);
     this.changes.addEventListener("input", () => (this.apply.disabled = true));
@@ -45,6 +45,15 @@ export class Search {
   }
 
   shown() {}
+
+  /** Preview a mass edit; without changes, only search. */
+  async propose(query, changes) {
+    this.query.value = query;
+    this.changes.value = changes;
+    this.query.dispatchEvent(new Event("input"));
+    this.massEdit.open = true;
+    await (changes ? this.preview() : this.find());
+  }
 
   focus() {
     this.query.focus();

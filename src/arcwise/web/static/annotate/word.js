@@ -4,6 +4,7 @@ import { breakable, button, el, percent, show } from "./dom.js";
 import { focusTree } from "./popups.js";
 import { inWords, labelDecided, theirEdits } from "./edits.js";
 import { guideline } from "./completion.js";
+import { ALL_LIKE_THIS } from "./findings.js";
 import { STATE_NAMES, findingsOf, noteRow } from "./picture.js";
 import { ROWS, TAG_COLUMNS } from "./rows.js";
 
@@ -152,6 +153,7 @@ export class WordPanel {
       `Suspicious: ${percent(entry.probability)} probability of an error`,
       entry.instead ? `; proposed: ${entry.instead.label} of ${this.editor.name(String(entry.instead.head))} ` : " ",
       entry.instead ? button("Use it", () => this.#take(entry)) : null,
+      button("All like this", () => this.page.changeAll(entry), { title: ALL_LIKE_THIS }),
       button("It is right", () => this.page.judge(entry.row, "correct"), { title: "Similar words become less suspicious" }),
       button("Never ask", () => this.page.judge(entry.row, "acknowledged"), { title: "Do not list this arc again" }),
       entry.reasons?.length ? el("ul", { class: "reasons" }, entry.reasons.map((reason) => el("li", {}, reason))) : null));
