@@ -74,7 +74,7 @@ wheels: $(VENV)/.tools ## build the Linux wheels of all Pythons and platforms in
 	JOBS=$(JOBS) $(BIN)/python release/build_wheels.py
 
 test-wheels: $(VENV)/.tools ## test the wheels of dist/ in empty environments, with every installed Python
-	$(BIN)/python release/try_wheel.py --extras
+	$(BIN)/python release/try_wheel.py --extras --installers
 
 test-wheel: setup ## test one wheel, built from the kernels compiled in this clone
 	JOBS=$(JOBS) $(BIN)/python release/wheel_of_clone.py build/wheel

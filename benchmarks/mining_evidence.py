@@ -39,7 +39,7 @@ SECONDS = "processor_seconds"
 _STEPS = 8.0
 """Steps of one unit of log-odds, of which there are 13.8 on either side."""
 _NAN = -128
-_NEAR_ARC = ("head", "label", "conditional")
+_NEAR_ARC = ("head", "label", "conditional", "best_tree")
 """Probabilities stored as differences; 8-bit integers wrap around, so that nothing is lost."""
 _CONFIDENT = 0.9
 """Alternatives to arcs at least this probable are not stored."""

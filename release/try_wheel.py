@@ -26,6 +26,7 @@ from sources import ROOT
 
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 TUTORIALS = ROOT / "docs" / "tutorials"
+INSTALL = ROOT / "docs" / "install.md"
 NEEDS = {
     "a-treebank-from-nothing": "web",
     "find-the-best-grammar": "plot",
@@ -45,17 +46,21 @@ def main() -> int:
     parser.add_argument("--python", action="append", help="version (default: all that are installed)")
     parser.add_argument("--wheels", type=Path, default=ROOT / "dist", help="folder of wheels, or a wheel")
     parser.add_argument("--extras", action="store_true", help="also the pages about the extras web and plot")
+    parser.add_argument("--installers", action="store_true", help="also uv and pipx, both from PyPI")
     arguments = parser.parse_args()
     for version in arguments.python or PYTHONS:
         with tempfile.TemporaryDirectory() as work:
-            try_python(interpreter(version), arguments.wheels.resolve(), Path(work), arguments.extras)
+            wheels = arguments.wheels.resolve()
+            environment = Environment(interpreter(version), wheels, Path(work))
+            try_python(environment, arguments.extras)
+            if arguments.installers:
+                environment.try_installers(wheels)
     return 0
 
 
-def try_python(python: str, wheels: Path, work: Path, extras: bool) -> None:
-    environment = Environment(python, wheels, work)
+def try_python(environment: Environment, extras: bool) -> None:
     print(f"Python {environment.version}, {environment.wheel.name}", flush=True)
-    environment.check([str(ROOT / "release" / "smoke.py")], "release/smoke.py")
+    environment.try_kernels()
     pages = [ROOT / "README.md", *sorted(TUTORIALS.glob("*.md"))]
     for page in pages:
         if page.stem not in NEEDS:
@@ -120,6 +125,16 @@ class Environment:
             f"  installed{f' [{extras}]' * bool(extras)} in {time.perf_counter() - started:.0f} s", flush=True
         )
 
+    def try_kernels(self) -> None:
+        """Check the kernels, for every instruction set that the wheel has."""
+        files = self.bin.parent.glob("lib/python*/site-packages/arcwise/_native_*")
+        variants = sorted(path.name.partition(".")[0].removeprefix("_native_") for path in files)
+        for variant in variants:
+            self.variables["ARCWISE_NATIVE"] = variant
+            self.check([str(ROOT / "release" / "smoke.py")], f"release/smoke.py, {variant}")
+        del self.variables["ARCWISE_NATIVE"]
+        print(f"  release/smoke.py: {', '.join(variants)}", flush=True)
+
     def try_page(self, page: Path, with_extras: bool = False) -> None:
         """Run a page's Python sessions and commands; console sessions must give what the page shows."""
         for file in self.folder.iterdir():
@@ -142,6 +157,18 @@ class Environment:
             if "tavi.arcwise" not in line:
                 assert said.split() == output.split(), f"{page.name}: {line}\n{said}\nexpected\n{output}"
         print(f"  {page.name}: {sessions} lines of Python, {len(lines) + len(shown)} commands", flush=True)
+
+    def try_installers(self, wheels: Path) -> None:
+        """Run the lines of the install page that use uv and pipx."""
+        self.check(["-m", "pip", "install", "-q", "--only-binary", ":all:", "uv", "pipx"])
+        python = str(self.bin / "python")
+        self.variables |= {"UV_PYTHON": python, "PIPX_DEFAULT_PYTHON": python}
+        commands = installer_lines(INSTALL.read_text("utf-8"), wheels, self.wheel)
+        for line in commands:
+            self._shell(line, INSTALL)
+        # The tool that uv installed, not the command of this environment.
+        self._shell('"$HOME/.local/bin/arcwise" parse --text "Birds sing."', INSTALL)
+        print(f"  {', '.join(' '.join(line.split()[:2]) for line in commands)}", flush=True)
 
     def check(self, arguments: list[str], what: str = "") -> str:
         command = [str(self.bin / "python"), *arguments]
@@ -209,6 +236,17 @@ def shell_lines(text: str, with_extras: bool) -> Iterator[str]:
         lines += [line.partition("  #")[0].strip() for line in block.splitlines() if "arcwise " in line]
     plain = [line for line in lines if not re.match(r"arcwise annotate|.*--plot|.*--beside", line)]
     yield from lines if with_extras else plain
+
+
+def installer_lines(text: str, wheels: Path, wheel: Path) -> list[str]:
+    """The commands of the install page with uv and pipx, for these wheels instead of those of ``dist/``."""
+    lines = [line.partition("  #")[0].strip() for block in blocks(text, "") for line in block.splitlines()]
+    folder = wheels if wheels.is_dir() else wheels.parent
+    return [
+        line.replace("dist/WHEEL", str(wheel)).replace(" dist ", f" {folder} ")
+        for line in lines
+        if line.startswith(("uv ", "pipx "))
+    ]
 
 
 def console_sessions(text: str) -> Iterator[tuple[str, str]]:

@@ -144,8 +144,10 @@ def overview(context: Any, file: Path, folder: Path) -> None:
 
 
 def picture(tab: Any, path: Path) -> None:
-    """What the page shows, without the line at its foot that comes and goes."""
+    """What the page shows once it is at rest, without the line at its foot that comes and goes."""
     tab.settled()
+    tab.page.wait_for_function("() => own.views.worklist.ready || own.state.view.side !== 'worklist'")
+    tab.page.wait_for_function("() => own.views.checks.bar.hidden", timeout=120_000)
     tab.page.evaluate("document.getElementById('message').hidden = true")
     tab.page.wait_for_timeout(600)
     tab.page.screenshot(path=str(path), animations="disabled")

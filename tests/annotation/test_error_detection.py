@@ -9,6 +9,7 @@ from arcwise.annotation.error_detection import ErrorDetection
 from arcwise.annotation.mining_task import mining_task
 from arcwise.errors import InputError
 from arcwise.treebanks import Treebank
+from arcwise.treebanks.search import MassEdit
 from text.toy import toy_treebank
 
 WRONG = (7, 2)
@@ -57,7 +58,26 @@ def test_planted_errors_come_first_with_the_right_proposal(
         assert (word.instead_head, word.instead_label) == (gold.heads[word.word], gold.deprels[word.word - 1])
         assert word.reasons
         assert word.probability > 0.1
+        edited = MassEdit.parse(word.query, word.changes).apply(planted) if word.changes else right
+        same = edited[word.sentence]
+        assert (same.heads[word.word], same.deprels[word.word - 1]) == (word.instead_head, word.instead_label)
     assert [word.probability for word in found] == sorted((w.probability for w in found), reverse=True)
+
+
+def test_words_annotated_alike_are_changed_together(planted: Treebank, message: dict[str, object]) -> None:
+    """“Apply to all like this”: the query of one wrong label finds the other one."""
+    word = next(word for word in detection(planted, message).all() if word.label == "vocative")
+    edited = MassEdit.parse(word.query, word.changes).apply(planted)
+    changed = [
+        n for n, (a, b) in enumerate(zip(planted, edited, strict=True)) if a.to_conllu() != b.to_conllu()
+    ]
+    alike = [
+        number
+        for number in SAME
+        if (planted[number].lemmas[0], planted[number].upos[0])
+        == (planted[word.sentence].lemmas[0], planted[word.sentence].upos[0])
+    ]
+    assert changed == alike
 
 
 def test_an_answer_takes_a_word_off_the_list_and_moves_the_others(

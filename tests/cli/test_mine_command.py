@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from arcwise.cli.main import run
+from arcwise.graph import GraphConfig, GraphParser
+from arcwise.mining.adaptation import Adaptation
+from arcwise.mining.evidence import Floats
+from arcwise.transition import TransitionConfig, TransitionParser
 from arcwise.treebanks import Treebank
 from mining.planted import conllu, planted, toy
 
@@ -120,6 +125,44 @@ def test_a_review_keeps_its_answers_and_hides_what_was_acknowledged(
     assert sum("Suspect=" in misc for misc in marked.column("misc")) == marked.word_count - 1
 
 
+def test_a_review_prints_the_search_for_all_words_like_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = toy(60)
+    for number in (3, 17, 40):
+        for row in rows[number]:
+            row[3] = "obl" if row[3] == "nsubj" else row[3]
+    path = tmp_path / "the bank.conllu"
+    Treebank.from_string(conllu(rows)).write(path)
+    monkeypatch.setattr("builtins.input", lambda prompt, replies=iter("eq"): next(replies))
+    assert run(["mine", str(path), *QUICK, "--review"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "All like this" in line]
+    arguments = shlex.split(line.removeprefix("   All like this: arcwise "))
+    assert arguments[-1] == str(path)
+    assert run(arguments) == 0
+    preview = capsys.readouterr().out
+    assert "deprel" in preview
+    assert "obl" in preview
+
+
+def test_the_ranking_is_fitted_again_after_every_five_answers(
+    bank: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies = iter("ccsccaccccq")
+    monkeypatch.setattr("builtins.input", lambda prompt: next(replies))
+    fits: list[int] = []
+    fit = Adaptation.log_odds
+
+    def counted(self: Adaptation, answers: Mapping[int, bool]) -> Floats:
+        fits.append(len(answers))
+        return fit(self, answers)
+
+    monkeypatch.setattr(Adaptation, "log_odds", counted)
+    assert run(["mine", str(bank), *QUICK, "--review"]) == 0
+    # At the start, after five answers (one of them an acknowledgement), after nine at the end.
+    assert fits == [0, 4, 8]
+
+
 def test_the_end_of_input_ends_a_review(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def closed(prompt: str) -> str:
         raise EOFError
@@ -127,3 +170,38 @@ def test_the_end_of_input_ends_a_review(bank: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("builtins.input", closed)
     assert run(["mine", str(bank), *QUICK, "--review"]) == 0
     assert not bank.with_name("bank.conllu.verdicts").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["graph", "transition"])
+def test_a_given_model_judges_the_words_as_well(kind: str, bank: Path, tmp_path: Path) -> None:
+    other, model = Treebank.from_string(conllu(toy(60, seed=9))), tmp_path / "model.arcwise"
+    if kind == "graph":
+        GraphParser.train(other, config=GraphConfig(epochs=3).for_trainer("log-linear")).save(model)
+    else:
+        TransitionParser.train(other, config=TransitionConfig(epochs=3)).save(model)
+    lists = []
+    for options in ([], ["--model", str(model)]):
+        out = tmp_path / "list.tsv"
+        assert (
+            run(["mine", str(bank), "--signals", "parsers", "--most", "3", "--out", str(out), *options]) == 0
+        )
+        lists.append(out.read_text())
+    assert " of 2 parsers" in lists[0]
+    assert " of 3 parsers" in lists[1]
+
+
+def test_a_model_that_is_no_labelled_parser_is_refused(
+    bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "model.arcwise"
+    small = Treebank.from_string(conllu(toy(5)))
+    GraphParser.train(small, config=GraphConfig(epochs=1, labelled=False)).save(path)
+    before = sorted(tmp_path.iterdir())
+    assert run(["mine", str(bank), "--model", str(path), "--out", str(tmp_path / "list.tsv")]) == 2
+    assert "model.arcwise: the parser predicts no labels" in capsys.readouterr().err
+    assert (
+        run(["mine", str(bank), "--model", str(tmp_path / "none"), "--out", str(tmp_path / "list.tsv")]) == 2
+    )
+    assert capsys.readouterr().err.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == before

@@ -78,6 +78,15 @@ def test_commands_of_the_pages_are_seen(release: dict[str, ModuleType]) -> None:
     assert any("--plot bounds.png" in line for line in tried.shell_lines(induction, True))
 
 
+def test_the_lines_about_uv_and_pipx_are_tried(release: dict[str, ModuleType], tmp_path: Path) -> None:
+    tried = release["try_wheel"]
+    wheel = make_wheel(tmp_path, "py3-none-any")
+    lines = tried.installer_lines(tried.INSTALL.read_text("utf-8"), tmp_path, wheel)
+    assert [line.split()[:2] for line in lines] == [["uv", "tool"], ["pipx", "run"]]
+    assert f"--find-links {tmp_path} " in lines[0]
+    assert f"--spec {wheel} " in lines[1]
+
+
 def test_every_tutorial_is_tried(release: dict[str, ModuleType]) -> None:
     names = {page.stem for page in release["try_wheel"].TUTORIALS.glob("*.md")}
     assert set(release["try_wheel"].NEEDS) < names

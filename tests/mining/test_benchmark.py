@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from benchmarks.mining import own_history
 from benchmarks.mining_figures import (
     average_precision,
     bootstrap_difference,
@@ -12,6 +16,9 @@ from benchmarks.mining_figures import (
 )
 from benchmarks.planted_errors import with_planted_errors
 
+from arcwise.mining import Combiner, RevisionHistory
+from arcwise.mining.features import ErrorFeatures
+from arcwise.mining.folds import document_numbers
 from arcwise.treebanks import Treebank
 from mining.planted import conllu, toy
 
@@ -94,3 +101,39 @@ def test_copies_of_a_word_count_as_often_as_they_were_drawn() -> None:
     assert weighted_precision(ranked, copies) == pytest.approx(1)
     assert weighted_precision(ranked, np.array([1, 1, 2])) == pytest.approx((1 + 3 / 4 + 3 / 4) / 3)
     assert weighted_precision(ranked, np.zeros(3, np.int64)) == 0
+
+
+def test_no_word_is_scored_by_a_combiner_that_knows_the_fate_of_its_document(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bank = Treebank.from_string(conllu(toy(45)))
+    sentence = np.repeat(np.arange(len(bank)), bank.sentence_lengths)
+    document = document_numbers(bank)[sentence]
+    assert len(set(document.tolist())) > 4
+    count = bank.word_count
+    features = ErrorFeatures({}, {"upos": ["X"] * count})
+    nothing = np.zeros(count, np.bool_)
+    history = RevisionHistory(features, np.arange(count) % 5 > 0, nothing, nothing)
+    known: list[np.ndarray] = []
+
+    def trained(histories: Mapping[str, RevisionHistory], *, planted: object) -> SimpleNamespace:
+        assert list(histories) == ["other", "own"]
+        known.append(histories["own"].compared)
+        scores = np.full(count, float(len(known)))
+        return SimpleNamespace(log_odds=lambda features: scores)
+
+    monkeypatch.setattr(Combiner, "train", trained)
+    words = SimpleNamespace(sentence=sentence)
+    mined = SimpleNamespace(
+        old=bank,
+        pair=SimpleNamespace(name="own"),
+        history=history,
+        result=SimpleNamespace(words=words, features=features),
+    )
+    scored_by = own_history(mined, {"other": history}, {}).astype(int) - 1  # type: ignore[arg-type]
+    assert sorted(set(scored_by.tolist())) == [0, 1]
+    for word in range(count):
+        seen = known[scored_by[word]]
+        assert not seen[document == document[word]].any()
+    # Together the halves are all that was compared.
+    assert ((known[0] | known[1]) == history.compared).all()

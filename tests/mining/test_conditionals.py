@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from arcwise.inference import Constraints, TreeDistribution
-from arcwise.mining.conditionals import arc_conditionals, possible_heads
+from arcwise.inference.tree_class import tree_class
+from arcwise.mining.conditionals import arc_conditionals, best_tree_gaps, possible_heads
 from arcwise.mining.evidence import ArcTable, universal
 from arcwise.trees import Tree
 from reference import enumerate_trees
@@ -43,6 +44,41 @@ def test_conditionals_are_marginals_given_the_other_arcs(single_root: bool) -> N
             others = [(head, m) for m, head in enumerate(heads, 1) if m != word]
             expected = trees.given(Constraints(required=others)).label_marginals[:, :, word]
             assert conditionals[:, :, word - 1] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("projective", [True, False])
+def test_gaps_compare_the_best_trees_with_and_without_an_arc(projective: bool, single_root: bool) -> None:
+    random = np.random.default_rng(6)
+    trees = enumerate_trees.all_trees(4, projective=projective, single_root=single_root)
+    for heads in all_trees(4, single_root=single_root)[::9]:
+        weights = random.normal(size=(3, 5, 5))
+        labels = random.integers(0, 3, 4)
+        same = np.arange(3)[:, None] == labels
+        gaps = best_tree_gaps(
+            weights,
+            np.array(heads, np.int32),
+            same,
+            tree_class(projective=projective, single_root=single_root),
+        )
+        for word in range(1, 5):
+            with_arc, without_arc = [], []
+            for tree in trees:
+                total = sum(weights[:, h, m].max() for m, h in enumerate(tree) if m and m != word)
+                for label in range(3):
+                    is_same = tree[word] == heads[word - 1] and label == labels[word - 1]
+                    (with_arc if is_same else without_arc).append(total + weights[label, tree[word], word])
+            assert gaps[word - 1] == pytest.approx(max(with_arc) - max(without_arc))
+
+
+def test_gaps_of_words_without_a_head_and_of_single_words() -> None:
+    trees = tree_class(projective=False, single_root=True)
+    same = np.ones((1, 3), np.bool_)
+    gaps = best_tree_gaps(np.zeros((1, 4, 4)), np.array([2, -1, 2], np.int32), same, trees)
+    assert np.isnan(gaps).tolist() == [False, True, False]
+    # Nothing else is possible, or nothing with this label.
+    assert best_tree_gaps(np.zeros((1, 2, 2)), np.array([0], np.int32), same[:, :1], trees)[0] > 100
+    assert best_tree_gaps(np.zeros((1, 2, 2)), np.array([0], np.int32), ~same[:, :1], trees)[0] < -100
 
 
 def test_partial_trees_have_conditionals() -> None:

@@ -17,6 +17,7 @@ from mining import (
     test_folds,
     test_labeller,
     test_precedents,
+    test_similar_words,
     test_statistics,
 )
 
@@ -58,6 +59,9 @@ BOOTSTRAP = test_benchmark.test_the_bootstrap_resamples_whole_sentences
 AVERAGE = test_benchmark.test_average_precision_is_the_mean_precision_at_each_error
 CALIBRATION = test_benchmark.test_calibration_error_compares_probabilities_with_frequencies
 HEADS = partial(test_conditionals.test_possible_heads_are_those_of_the_trees_that_agree_elsewhere, True)
+GAPS = partial(test_conditionals.test_gaps_compare_the_best_trees_with_and_without_an_arc, True, True)
+PARADIGM = test_statistics.test_a_form_that_differs_from_the_usual_one_of_its_paradigm_cell_is_an_outlier
+SIMILAR = test_similar_words.test_a_sibling_is_looked_for_on_the_side_of_the_proposed_head
 NUCLEI = test_statistics.test_the_longest_nucleus_has_so_many_words
 HELD_OUT = test_statistics.test_held_out_probability_agrees_with_counting_the_other_words
 
@@ -145,6 +149,15 @@ FAULTS = {
         "conditionals.possible_heads", "above = int(heads[above - 1])", "above = 0", HEADS
     ),
     "two roots": mining("conditionals.possible_heads", "possible[0] = heads == 0", "pass", HEADS),
+    "gaps have no sign": mining("conditionals.best_tree_gaps", "np.where(stands, 1, -1)", "1", GAPS),
+    "another label is no other arc": mining(
+        "conditionals.best_tree_gaps", "rivals[number, head, word] = without_arc[number]",
+        "rivals[number, head, word] = -np.inf", GAPS,
+    ),
+    "paradigms without features": mining("lexicon.lexicon", 'and feats != "_"', "", PARADIGM),
+    "the proposed head may be any sibling": mining(
+        "similar_words._path", "; @word {side} @new", "", SIMILAR,
+    ),
     "nuclei one word too long": mining("variation.spans", "a + SPAN", "a + SPAN + 1", NUCLEI),
     "nuclei one word too short": mining("variation.spans", "a + SPAN", "a + SPAN - 1", NUCLEI),
     "a word counts itself": mining("frames.held_out_probability", "np.bincount(both)[both] - 1", "np.bincount(both)[both]", HELD_OUT),

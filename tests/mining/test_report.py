@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -23,7 +26,12 @@ def test_the_page_shows_trees_before_and_after_and_loads_nothing() -> None:
     assert page.count("<figure") == 10
     assert page.count("<h2>annotated</h2>") == 10
     assert "<h2>proposed</h2>" in page
-    assert all(name in page for name in ('name="change"', 'name="signals"', 'name="document"'))
+    assert all(f'name="{name}"' in page for name in ("change", "label", "signals", "document"))
+    figures = re.findall(r'<figure[^>]* data-label="([^"]*)"', page)
+    assert [json.loads(html.unescape(labels)) for labels in figures] == [[s.label] for s in suspects]
+    (counts,) = re.findall(r"<summary>Counts by kind</summary>(.*?)</details>", page, re.DOTALL)
+    shown = re.findall(r'<bdi>(.*?)</bdi></td><td class="number">(\d+)<', counts)
+    assert {html.unescape(kind): int(number) for kind, number in shown} == Counter(s.change for s in suspects)
     assert not re.findall(r"(?:src|href)\s*=|@import|url\(", page)
 
 

@@ -91,6 +91,19 @@ def test_lexical_surprise_compares_a_value_with_the_usual_one() -> None:
     assert many.clearly_other(5) == ("x", 5, 6)
 
 
+def test_a_form_that_differs_from_the_usual_one_of_its_paradigm_cell_is_an_outlier() -> None:
+    row = "1\t{}\tgo\tVERB\t_\t{}\t0\troot\t_\t_\n\n"
+    forms = [("went", "Tense=Past")] * 6 + [("goed", "Tense=Past"), ("go", "_"), ("goes", "_")]
+    bank = Treebank.from_string("".join(row.format(*pair) for pair in forms))
+    measured = SIGNALS["lexicon"].measure(FlatWords(bank), no_evidence(bank))
+    paradigm = measured.columns["paradigm"]
+    assert paradigm[6] == pytest.approx(np.log(6.5 / 0.5))
+    assert paradigm[0] == pytest.approx(np.log(1.5 / 5.5))
+    assert np.isnan(paradigm[7:]).all()  # without features there is no cell
+    assert measured.reasons(6) == ["of 7 VERB “go” with Tense=Past 6 have the form “went”"]
+    assert measured.reasons(0) == []
+
+
 def test_rules_of_validate_are_a_signal() -> None:
     row = "1\tgo\tgo\tVERB\t_\t_\t0\troot\t_\t_\n2\thome\thome\tADV\t_\t_\t1\tadvmood\t_\t_\n\n"
     bank = Treebank.from_string("# sent_id = s\n# text = go home\n" + row)

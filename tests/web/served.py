@@ -138,6 +138,7 @@ class Process(Client):
     """``arcwise annotate`` in a process of its own, asked through a socket."""
 
     def __init__(self, file: Path, *arguments: str) -> None:
+        self.file = file
         line = [sys.executable, "-m", "arcwise", "annotate", str(file), "--no-browser", *arguments]
         self.process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert self.process.stdout is not None

@@ -219,7 +219,7 @@ def test_split_join_remove_insert(served: Served) -> None:
 
 
 def test_undo_and_redo(served: Served, file: Path) -> None:
-    assert served.post("/api/undo").json() == {"number": None, "sentence": None, "told": None}
+    assert served.post("/api/undo").json() == {"number": None, "sentence": None, "description": None}
     before = served.sentence(1)
     served.set(0, "4", head="5")
     after = served.set(1, "1", upos="NOUN").json()
@@ -442,7 +442,7 @@ def test_a_file_that_cannot_be_written_is_told_and_tried_again(
         served.set(2, "1", head="2")
         assert [next(events)["kind"], next(events)] == [
             "changed",
-            {"kind": "failed", "told": "small.conllu: cannot be written (No space left on device)"},
+            {"kind": "failed", "message": "small.conllu: cannot be written (No space left on device)"},
         ]
         assert served.post("/api/save").status == 400
         assert served.sentence(2)["rows"][0]["head"] == "2"

@@ -129,7 +129,7 @@ def test_the_journal_says_who_made_an_edit(file: Path) -> None:
         served.set(0, "4", head="5")  # nobody says who
         steps = served.get("/api/history").json()["steps"]
         assert [step["by"] for step in steps] == [None, "Zoë"]
-        assert steps[1]["told"] == "sentence 1: set-field"
+        assert steps[1]["description"] == "sentence 1: set-field"
     with serving(open_session(file)) as again:
         assert [step["by"] for step in again.get("/api/history").json()["steps"]] == [None, "Zoë"]
         again.post("/api/undo")

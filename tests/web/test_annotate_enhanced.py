@@ -44,7 +44,7 @@ def test_arcs_are_suggested_with_their_rules_and_change_nothing(tmp_path: Path) 
             "3": [("4", "cc", "basic")],
             "4": [("2", "conj:and", "case")],
         }
-        assert answer["words"]["1"][1]["told"] == "conjuncts share a dependent of the first conjunct"
+        assert answer["words"]["1"][1]["description"] == "conjuncts share a dependent of the first conjunct"
         edit = {"kind": "set-deps", "row": "1", "deps": [["2", "nsubj"], ["4", "nsubj"]]}
         after = served.post("/api/sentence/0/edits", {"edits": [edit]}).json()
         assert [row(after, word)["deps"] for word in "1234"] == ["2:nsubj|4:nsubj", "_", "_", "_"]

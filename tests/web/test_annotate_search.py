@@ -39,6 +39,20 @@ def test_single_hits_are_left_out_of_a_mass_edit(served: Served) -> None:
     assert row(served.sentence(2), "1")["xpos"] == "_"
 
 
+def test_a_preview_is_listed_by_page_and_an_older_one_is_not_applied(served: Served) -> None:
+    edit = {"query": "upos=NOUN", "changes": "xpos=N"}
+    pages = [served.post("/api/mass-edit", {**edit, "from": n, "count": 1}).json() for n in range(3)]
+    assert [[change["sentence"] for change in page["changes"]] for page in pages] == [[0], [2], []]
+    assert {page["total"] for page in pages} == {2}
+    assert {page["version"] for page in pages} == {0}
+    served.set(1, "4", upos="NOUN")
+    refused = served.post("/api/mass-edit", {**edit, "apply": True, "version": 0})
+    assert refused.status == 400
+    assert "the file has changed since the preview" in refused.json()["error"]
+    assert row(served.sentence(0), "2")["xpos"] == "_"
+    assert served.post("/api/mass-edit", {**edit, "apply": True, "version": 1}).json()["sentences"] == 3
+
+
 def test_a_grew_request_is_translated(served: Served) -> None:
     answer = served.post("/api/search", {"query": "pattern { V [upos=VERB]; V -[nsubj]-> S }"}).json()
     assert answer["translation"] == "@V[upos=VERB] > nsubj @S"

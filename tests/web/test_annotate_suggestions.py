@@ -182,7 +182,7 @@ def learnt(tmp_path: Path) -> Iterator[Served]:
 
 @pytest.mark.slow
 def test_train_in_the_page(learnt: Served) -> None:
-    assert learnt.get("/api/train").json() == {"state": "idle", "progress": 0.0, "told": "", "history": []}
+    assert learnt.get("/api/train").json() == {"state": "idle", "progress": 0.0, "message": "", "history": []}
     assert learnt.sentence(24)["thoughts"] is None
     events = learnt.events()
     next(events)
@@ -228,8 +228,11 @@ def test_what_was_trained_thinks_along_at_the_next_start_unless_another_is_given
         assert served.sentence(8)["thoughts"] != before
 
 
-def test_a_training_can_be_ended(learnt: Served) -> None:
+def test_words_are_annotated_while_a_training_runs_and_it_can_be_ended(learnt: Served) -> None:
     learnt.post("/api/train")
+    learnt.set(24, "1", head="2")
+    assert row(learnt.sentence(24), "1")["head"] == "2"
+    assert learnt.get("/api/train").json()["state"] == "training"
     learnt.post("/api/train", {"cancel": True})
     until(lambda: learnt.get("/api/train").json()["state"] == "cancelled")
     assert learnt.get("/api/document").json()["model"] is None

@@ -320,10 +320,13 @@ class AnnotationDocument:
         self._history.follow(place, record)
 
     def latest_steps(self, count: int) -> list[Record]:
-        """The latest steps that are in effect, newest first: ``{told, time, by}``, where known."""
+        """The latest steps that are in effect, newest first: ``{description, time, by}``, where known."""
         with self._guard:
             records = [self._journal.read(place) for place in reversed(self._history.done[-count:])]
-        return [{key: record.get(key) for key in ("told", "time", "by")} for record in records]
+        return [
+            {"description": record.get("told"), "time": record.get("time"), "by": record.get("by")}
+            for record in records
+        ]
 
     @property
     def can_undo(self) -> bool:

@@ -35,6 +35,10 @@ class SuspiciousWord:
     reasons: tuple[str, ...]
     key: str
     """Identifies the word and its arc, whatever happens elsewhere in the file."""
+    query: str
+    """A search query for the words annotated like this one."""
+    changes: str
+    """The proposal as a mass edit of the hits; empty if it cannot be one."""
     listed: bool = True
     """Whether it is shown; others were judged in an earlier review."""
 

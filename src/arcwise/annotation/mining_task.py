@@ -12,6 +12,7 @@ from arcwise.annotation.background_job import Report
 from arcwise.mining import mine
 from arcwise.mining.adaptation import Adaptation
 from arcwise.mining.answers import word_key
+from arcwise.mining.similar_words import SimilarWords
 from arcwise.treebanks import Treebank
 
 MOST = 1000
@@ -48,6 +49,9 @@ def mining_task(request: Mapping[str, Any], data: bytes, report: Report) -> Mapp
     words = []
     for word in ranking:
         suspect = result.suspect(word)
+        similar = SimilarWords.of(
+            result.treebank[suspect.sentence], suspect.word, suspect.proposed_head, suspect.proposed_label
+        )
         words.append(
             {
                 "sentence": suspect.sentence,
@@ -59,6 +63,8 @@ def mining_task(request: Mapping[str, Any], data: bytes, report: Report) -> Mapp
                 "reasons": list(suspect.reasons),
                 "key": word_key(result.words, word),
                 "listed": word in listed,
+                "query": similar.query,
+                "changes": similar.changes,
             }
         )
     return {

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from arcwise.mining.adaptation import Adaptation
     from arcwise.mining.answers import ReviewAnswers, Verdict
     from arcwise.mining.evidence import Floats
+    from arcwise.parsing.parser import Parser
     from arcwise.treebanks import Treebank
 
-FILES = Files(reads=("file",), writes=("output",))
+FILES = Files(reads=("file",), may_read=("model",), writes=("output",))
 FORMATS = ("html", "tsv", "conllu")
 _PRINTED = 20
 """Suspects printed without --out."""
@@ -44,6 +45,10 @@ def run(
     ),
     time: Literal["fast", "full"] = typer.Option(
         "fast", help="fast: two parsers; full: also one with a beam and (with torch) a neural one."
+    ),
+    model: str | None = typer.Option(
+        None,
+        help="Model file (or name) of a parser trained on other treebanks, which judges the words as well.",
     ),
     most: int = typer.Option(500, min=0, help="List at most this many suspects; 0 lists all words."),
     least: float = typer.Option(
@@ -77,24 +82,47 @@ def run(
     kind = _format(output)
     if review and file == "-":
         raise OptionError("review", "needs a file, because the answers are kept beside it")
+    models = [] if model is None else [_model(model)]
     treebank = Treebank.read(file)
     verdicts = ReviewAnswers.beside(file) if file != "-" else ReviewAnswers(Path("-"))
     with Progress() as progress:
         result = mine(
-            treebank, signals=names, time=time, seed=seed, engine=local_engine(threads), report=progress.say
+            treebank,
+            signals=names,
+            time=time,
+            models=models,
+            seed=seed,
+            engine=local_engine(threads),
+            report=progress.say,
         )
     judged, acknowledged = verdicts.answers(result.words)
     adaptation = Adaptation(result)
     if review:
-        _review(result, adaptation, verdicts, judged, acknowledged)
+        _review(file, result, adaptation, verdicts, judged, acknowledged)
     log_odds = _without(adaptation.log_odds(judged), acknowledged)
     suspects = result.suspects(most or None, least=least, log_odds=log_odds)
     if output is not None and kind is not None:
         _write(suspects, treebank, output, kind)
-        echo(f"{output}: {len(suspects)} suspects of {treebank.word_count} words", err=True)
+        count = f"{len(suspects)} suspect{'s' * (len(suspects) != 1)}"
+        words = f"{treebank.word_count} word{'s' * (treebank.word_count != 1)}"
+        echo(f"{output}: {count} of {words}", err=True)
     elif not review:
         for rank, suspect in enumerate(suspects[:_PRINTED], 1):
             echo(_entry(rank, suspect, treebank))
+
+
+def _model(name: str) -> Parser:
+    """A parser that ``mine`` can use."""
+    from arcwise.errors import ModelError
+    from arcwise.mining.crossfit import check_model
+    from arcwise.models import open_model
+
+    model = open_model(name)
+    try:
+        check_model(model)
+    except ModelError as error:
+        raise ModelError(f"{name}: {error}") from error
+    return model
 
 
 def _format(output: str | None) -> str | None:
@@ -143,13 +171,21 @@ _ANSWERS: Mapping[str, Verdict] = {"e": "error", "c": "correct", "a": "acknowled
 
 
 def _review(
+    file: str,
     result: MiningResult,
     adaptation: Adaptation,
     verdicts: ReviewAnswers,
     judged: dict[int, bool],
     acknowledged: set[int],
 ) -> None:
-    """Ask about the most suspicious words that have no answer yet, until the reviewer quits."""
+    """Ask about the most suspicious words that have no answer yet, until the reviewer quits.
+
+    After an error, the command is printed that finds all words annotated alike and previews their correction.
+    """
+    from shlex import quote
+
+    from arcwise.mining.similar_words import SimilarWords
+
     skipped: set[int] = set()
     log_odds, answered = adaptation.log_odds(judged), 0
     while True:
@@ -159,7 +195,8 @@ def _review(
             return
         word = questions[0]
         probability = float(_probability(log_odds[word]))
-        echo(_entry(answered + len(skipped) + 1, result.suspect(word, probability), result.treebank))
+        suspect = result.suspect(word, probability)
+        echo(_entry(answered + len(skipped) + 1, suspect, result.treebank))
         answer = _ask()
         if answer == "q":
             return
@@ -172,6 +209,11 @@ def _review(
             acknowledged.add(word)
         else:
             judged[word] = verdict == "error"
+        if verdict == "error":
+            similar = SimilarWords.of(
+                result.treebank[suspect.sentence], suspect.word, suspect.proposed_head, suspect.proposed_label
+            )
+            echo(f"   All like this: arcwise search {similar.search} {quote(file)}")
         answered += 1
         if answered % _REFIT == 0:
             log_odds = adaptation.log_odds(judged)

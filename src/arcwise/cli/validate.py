@@ -132,7 +132,7 @@ def _bounded(values: dict[str, Any]) -> dict[str, Any]:
     if not values.get("repair"):
         return values
     parts = [
-        values["repair"]["told"],
+        values["repair"]["description"],
         *(part for edit in values["repair"]["edits"] for part in edit.values()),
     ]
     length = sum(len(part) for part in parts if isinstance(part, str))

@@ -12,13 +12,15 @@ from typing import Literal
 import numpy as np
 
 from arcwise.engine import Engine, ThisProcess
+from arcwise.errors import ModelError
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.inference import TreeDistributionBatch
-from arcwise.mining.conditionals import arc_conditionals
+from arcwise.mining.conditionals import arc_conditionals, best_tree_gaps
 from arcwise.mining.evidence import ArcTable, Codes, Floats, ParserEvidence, Strings
 from arcwise.mining.folds import Numbers, document_folds
-from arcwise.parsing.parser import ParseOptions
+from arcwise.parsing.parser import ParseOptions, Parser
 from arcwise.parsing.scored import ScoredParser
+from arcwise.pipeline.pipeline import tree_parser
 from arcwise.text.tagger import Tagger
 from arcwise.transition import TransitionConfig, TransitionParser
 from arcwise.treebanks import Treebank
@@ -94,6 +96,10 @@ class Crossfitted:
     def mean_arc(self) -> Floats:
         """The mean over parsers of P(annotated head and universal label); NaN without any."""
         return _nan_mean([evidence.arc for evidence in self.parsers.values()], len(self.tags.predicted))
+
+    def with_parser(self, name: str, evidence: ParserEvidence) -> Crossfitted:
+        """The same with the evidence of another parser."""
+        return replace(self, parsers={**self.parsers, name: evidence})
 
 
 def _nan_mean(columns: list[Floats], words: int) -> Floats:
@@ -244,6 +250,29 @@ def _likelihood(parser: ScoredParser, sample: Treebank) -> float:
     return float(np.log(np.maximum(np.asarray(gold.head) * label, _LEAST))[annotated].sum())
 
 
+def model_evidence(model: Parser, treebank: Treebank) -> ParserEvidence:
+    """The evidence of a labelled parser that was trained on other treebanks; it reads the annotated tags.
+
+    A parser that has seen this treebank would repeat its errors.
+    """
+    parser = check_model(model)
+    return (
+        _calibrated(parser, treebank) if isinstance(parser, ScoredParser) else beam_evidence(parser, treebank)
+    )
+
+
+def check_model(model: Parser) -> ScoredParser | TransitionParser:
+    """The parser of a model; ``ModelError`` if it has no probabilities of labelled arcs."""
+    parser = tree_parser(model)
+    if not isinstance(parser, ScoredParser | TransitionParser):
+        raise ModelError(
+            f"found a {parser.kind} parser, expected a graph-based, neural or transition-based one"
+        )
+    if not (parser.labels if isinstance(parser, ScoredParser) else parser.model.labels):
+        raise ModelError("the parser predicts no labels; error mining needs one that does")
+    return parser
+
+
 def graph_evidence(parser: ScoredParser, held_out: Treebank) -> ParserEvidence:
     """The evidence of a graph-based or neural parser: marginals, and conditionals given the other arcs."""
     parts = []
@@ -277,11 +306,12 @@ def _scored(parser: ScoredParser, chunk: Treebank) -> list[ParserEvidence]:
         heads = np.asarray(sentence.heads[1:])
         n = len(heads)
         table = ArcTable(marginal.reshape(-1, n + 1, n + 1)[:, :, 1:], labels, heads, sentence.deprels)
-        conditionals = arc_conditionals(
-            np.asarray(weight).reshape(-1, n + 1, n + 1), heads, single_root=trees.single_root
-        )
+        log_weights = np.asarray(weight).reshape(-1, n + 1, n + 1)
+        conditionals = arc_conditionals(log_weights, heads, single_root=trees.single_root)
         conditional = replace(table, probabilities=conditionals).annotated_arcs()[1]
-        results.append(table.evidence(conditional))
+        # Without a label to compare, every label of the annotated head is the same arc.
+        gaps = best_tree_gaps(log_weights, heads, table.same_label() | table.unlabelled, trees)
+        results.append(table.evidence(conditional, gaps))
     return results
 
 

@@ -43,6 +43,8 @@ class ParserEvidence:
     other_label_probability: Floats
     conditional: Floats
     """P(annotated head and universal label | all other annotated arcs); NaN for parsers without scores."""
+    best_tree: Floats
+    """Of the best trees with and without the annotated arc, the share of the first: 1 / (1 + exp(-gap))."""
     proposed_heads: Codes
     """Shape (W, PROPOSALS): alternatives to the annotated arc, most probable first; -1 if there are fewer."""
     proposed_labels: Strings
@@ -60,6 +62,7 @@ class ParserEvidence:
             other_label=np.full(words, "_", object),
             other_label_probability=nothing.copy(),
             conditional=nothing.copy(),
+            best_tree=nothing.copy(),
             proposed_heads=np.full((words, PROPOSALS), -1, np.int32),
             proposed_labels=np.full((words, PROPOSALS), "_", object),
             proposed=np.zeros((words, PROPOSALS)),
@@ -93,8 +96,8 @@ class ArcTable:
     heads: Codes
     annotated: Sequence[str]
 
-    def evidence(self, conditional: Floats | None = None) -> ParserEvidence:
-        """The evidence about the sentence; ``conditional``: its entry for each word, if the parser has it."""
+    def evidence(self, conditional: Floats | None = None, gap: Floats | None = None) -> ParserEvidence:
+        """The evidence about the sentence; ``gap``: that of the best trees with and without each arc."""
         same = self.same_label()
         head, arc = self.annotated_arcs()
         by_label = self.probabilities.sum(axis=1)
@@ -108,6 +111,7 @@ class ArcTable:
             other,
             other_probability + unknown,
             (np.full(len(head), np.nan) if conditional is None else conditional) + unknown,
+            (np.full(len(head), np.nan) if gap is None else 1 / (1 + np.exp(-gap))) + unknown,
             *self.alternatives(same),
         )
 

@@ -1,4 +1,7 @@
-"""Lexical consistency: the tag, lemma and features of a form, compared with its other occurrences."""
+"""Lexical consistency: the tag, lemma and features of a form, compared with its other occurrences.
+
+A paradigm outlier has another form than most words with its lemma, UPOS and FEATS; one of these may be wrong.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,8 @@ from arcwise.mining.words import FlatWords
 _SMOOTHING = 0.5
 _CLEAR = 5
 """The usual value must be this many times as frequent as the annotated one to be proposed."""
+_RARE = 2
+"""Occurrences of a paradigm outlier at most."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ class Usual:
 
 
 def lexicon(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
-    """The same form has other tags, lemmas or features elsewhere."""
+    """Other tags, lemmas or features of the form elsewhere, or another form of the same paradigm cell."""
     tagged = list(zip(words.lower, words.upos, strict=True))
     # Apart from form and tag, the label decides between syncretic features (nominative, accusative).
     labelled = list(zip(words.lower, words.upos, words.labels, strict=True))
@@ -72,6 +77,10 @@ def lexicon(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
         "feats": Usual.of(labelled, words.feats),
     }
     columns = {name: table.surprise() for name, table in tables.items()}
+    cells = list(zip(words.treebank.column("lemma"), words.upos, words.feats, strict=True))
+    paradigm = Usual.of(cells, words.lower)
+    in_paradigm = np.array([lemma != "_" and feats != "_" for lemma, _, feats in cells], np.bool_)
+    columns["paradigm"] = np.where(in_paradigm, paradigm.surprise(), np.nan)
     score = np.fmax(columns["lemma"], columns["feats"]) - 2.0
 
     def reasons(word: int) -> list[str]:
@@ -84,6 +93,12 @@ def lexicon(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
                     f"of {total} “{words.forms[word]}”{_where(name, words, word)} {count} have "
                     f"{name.upper()} {value}"
                 )
+        usual_form = paradigm.clearly_other(word) if in_paradigm[word] else None
+        # Other frequent forms are variants, such as “'s” of “is”.
+        if usual_form is not None and paradigm.counts[cells[word]][words.lower[word]] <= _RARE:
+            form, count, total = usual_form
+            lemma, tag, feats = cells[word]
+            lines.append(f"of {total} {tag} “{lemma}” with {feats} {count} have the form “{form}”")
         return lines
 
     def votes(word: int) -> list[Vote]:

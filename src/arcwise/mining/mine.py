@@ -10,7 +10,7 @@ import numpy as np
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError, OptionError
 from arcwise.mining.combiner import Combiner, mean_log_odds, shipped_combiner
-from arcwise.mining.crossfit import EFFORTS, Crossfitted, Effort, TagEvidence, crossfit
+from arcwise.mining.crossfit import EFFORTS, Crossfitted, Effort, TagEvidence, crossfit, model_evidence
 from arcwise.mining.evidence import Floats, universal
 from arcwise.mining.features import ErrorFeatures
 from arcwise.mining.precedents import PrecedentsOfWords
@@ -18,6 +18,7 @@ from arcwise.mining.proposals import Proposals
 from arcwise.mining.signal import Measurement
 from arcwise.mining.signals import SIGNALS, chosen_signals
 from arcwise.mining.words import FlatWords
+from arcwise.parsing.parser import Parser
 from arcwise.treebanks import Treebank
 
 
@@ -125,6 +126,7 @@ def mine(
     time: str | Effort = "fast",
     combiner: Combiner | None = None,
     crossfitted: Crossfitted | None = None,
+    models: Sequence[Parser] = (),
     seed: int = 1,
     engine: Engine = ThisProcess(),
     report: Callable[[str], None] = lambda line: None,
@@ -136,6 +138,7 @@ def mine(
     time: ``fast`` or ``full``, or an ``Effort``.
     combiner: used instead of the shipped one.
     crossfitted: evidence computed earlier for the same treebank.
+    models: parsers trained on other treebanks, which judge the words as well.
     engine: where the parsers are trained; the result does not depend on it.
 
     >>> rows = "1 Birds bird NOUN _ _ 2 nsubj _ _", "2 sing sing VERB _ _ 0 root _ _", ""
@@ -147,12 +150,15 @@ def mine(
         raise OptionError("time", f"found {time!r}, expected one of {', '.join(EFFORTS)}")
     effort = EFFORTS[time] if isinstance(time, str) else time
     chosen = chosen_signals(signals)
+    crossfits = any(signal.crossfits for signal in chosen)
     if not (np.asarray(treebank.heads) >= 0).any():
         raise InputError(f"{treebank.source}: no head is annotated, so there is nothing to check")
     if crossfitted is None:
         crossfitted = no_evidence(treebank)
-        if any(signal.crossfits for signal in chosen):
+        if crossfits:
             crossfitted = crossfit(treebank, effort=effort, seed=seed, engine=engine, report=report)
+    for number, model in enumerate(models if crossfits else (), 1):
+        crossfitted = crossfitted.with_parser(f"model {number}", model_evidence(model, treebank))
     words = FlatWords(treebank)
     measurements = {}
     for signal in chosen:

@@ -9,7 +9,7 @@ import numpy as np
 
 from arcwise.mining.crossfit import Crossfitted
 from arcwise.mining.evidence import Floats, ParserEvidence
-from arcwise.mining.signal import Measurement, Vote, log_odds, percent
+from arcwise.mining.signal import Measurement, Vote, log_odds, percent, times
 from arcwise.mining.words import FlatWords
 
 
@@ -60,17 +60,22 @@ def parsers(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
 
 
 def conditional(words: FlatWords, crossfitted: Crossfitted) -> Measurement:
-    """A low probability of the arc given all other annotated arcs of its sentence."""
+    """A low probability given all other annotated arcs, and a better tree that differs in this arc."""
     probability = _mean([e.conditional for e in crossfitted.parsers.values()], len(words))
+    best_tree = _mean([e.best_tree for e in crossfitted.parsers.values()], len(words))
 
     def reasons(word: int) -> list[str]:
-        if not probability[word] < 0.1:
-            return []
-        share = percent(float(probability[word]))
-        return [f"given all other arcs of the sentence, the parser gives this head and label {share}"]
+        lines = []
+        if probability[word] < 0.1:
+            share = percent(float(probability[word]))
+            lines = [f"given all other arcs of the sentence, the parser gives this head and label {share}"]
+        if best_tree[word] < 0.1:
+            odds = times(float(best_tree[word]))
+            lines.append(f"the best tree without this arc is {odds} as probable as the best one with it")
+        return lines
 
     score = -log_odds(probability)
-    return Measurement(score, {"given": score}, reasons)
+    return Measurement(score, {"given": score, "gap": -log_odds(best_tree)}, reasons)
 
 
 def tags(words: FlatWords, crossfitted: Crossfitted) -> Measurement:

@@ -96,13 +96,18 @@ for (const select of chosen) select.addEventListener('change', filter);
 
 
 def html_report(suspects: Sequence[SuspectedError], treebank: Treebank) -> Iterator[str]:
-    """Yield a page with the trees before and after each proposal, and filters by kind, signal, document."""
+    """Yield a page with the trees before and after each proposal, and filters.
+
+    Suspects can be filtered by their kind of change, label, signals and document.
+    """
     documents = _document_names(treebank)
     changes = Counter(suspect.change for suspect in suspects)
     yield page_start(f"Suspected errors in {treebank.source}", style=_STYLE)
     yield f'<p><span id="count">{len(suspects)}</span> of {len(suspects)} suspected errors shown.</p>\n'
     yield '<div class="controls">\n'
     yield _select("change", "Kind", [name for name, _ in changes.most_common()])
+    labels = Counter(suspect.label for suspect in suspects)
+    yield _select("label", "Label", [name for name, _ in labels.most_common()])
     yield _select("signals", "Signal", sorted({name for s in suspects for name in s.signals}))
     yield _select("document", "Document", list(dict.fromkeys(documents[s.sentence] for s in suspects)))
     yield "</div>\n" + _counts(changes)
@@ -140,7 +145,12 @@ def _text(text: str) -> str:
 
 
 def _figure(rank: int, suspect: SuspectedError, sentence: Sentence, document: str) -> str:
-    data = {"change": [suspect.change], "signals": list(suspect.signals), "document": [document]}
+    data = {
+        "change": [suspect.change],
+        "label": [suspect.label],
+        "signals": list(suspect.signals),
+        "document": [document],
+    }
     attributes = " ".join(
         f'data-{name}="{_text(dumps(values, ensure_ascii=False))}"' for name, values in data.items()
     )

@@ -101,3 +101,13 @@ def percent(probability: float) -> str:
     if probability < 0.001:
         return "under 0.1 %"
     return f"{100 * probability:.1f} %" if probability < 0.1 else f"{100 * probability:.0f} %"
+
+
+def times(share: float) -> str:
+    """Format the odds against an event with this probability as a multiple.
+
+    >>> times(0.1), times(0.0123), times(0.00001)
+    ('9 times', '80 times', 'over 1,000 times')
+    """
+    odds = (1 - share) / max(share, 1e-9)
+    return f"{odds:.0f} times" if odds <= 1000 else "over 1,000 times"

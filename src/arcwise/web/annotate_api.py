@@ -167,13 +167,14 @@ class HitRequest(JsonObject):
     words: dict[str, RowId]
 
 
-class MassEditRequest(JsonObject):
-    """Editing all hits of a search."""
+class MassEditRequest(PartRequest):
+    """Editing all hits of a search, or a page of the preview. ``version``: of the file that was previewed."""
 
     query: FileText
     changes: FileText
     apply: Flag = False
     skip: list[HitRequest] = Field([])
+    version: Index | None = None
 
     def skipped(self) -> list[HitKey]:
         """The hits to leave as they are."""
@@ -287,8 +288,10 @@ class Api:
             post(
                 "/api/mass-edit",
                 MassEditRequest,
-                lambda r, p: session.mass_edit(
-                    r.query, r.changes, apply=r.apply, skipped=r.skipped(), page=p
+                lambda r, p: (
+                    session.mass_edit(r.query, r.changes, r.version, skipped=r.skipped(), page=p)
+                    if r.apply
+                    else session.mass_edit_preview(r.query, r.changes, r.first, r.count, skipped=r.skipped())
                 ),
             ),
             get("/api/values", ValuesRequest, lambda r, p: view.values(r.form, r.upos)),

@@ -32,7 +32,7 @@ def enhanced_json(sentence: Sentence, version: str, *, with_case_feature: bool) 
                     "head": str(arc.head),
                     "label": arc.label,
                     "rule": arc.rule,
-                    "told": RULE_DESCRIPTIONS[arc.rule],
+                    "description": RULE_DESCRIPTIONS[arc.rule],
                 }
                 for arc in word.arcs
             ]

@@ -66,7 +66,7 @@ class Session:
         legal: object | None = None,
     ) -> None:
         self.events = events
-        self.background = Background(failed=lambda message: events.publish("failed", told=message))
+        self.background = Background(failed=lambda message: events.publish("failed", message=message))
         self._document = document
         self._changing = threading.RLock()
         self._suggestions = SuggestionService(
@@ -295,12 +295,12 @@ class Session:
             change = step()
             self._announce(change, page)
         if change is None:
-            return {"number": None, "sentence": None, "told": None}
+            return {"number": None, "sentence": None, "description": None}
         number = min(change.first, len(self._document) - 1)
         return {
             "number": number,
             "sentence": self.view.sentence(number) if number >= 0 else None,
-            "told": change.description,
+            "description": change.description,
         }
 
     def _announce(self, change: DocumentChange | None, page: str) -> None:
@@ -329,21 +329,34 @@ class Session:
             first=change.first,
             sentences=count,
             renumbered=renumbered,
-            told=change.description,
+            description=change.description,
             page=page,
         )
 
-    def mass_edit(
-        self, query: str, changes: str, *, apply: bool, skipped: Collection[HitKey] = (), page: str = ""
+    def mass_edit_preview(
+        self, query: str, changes: str, first: int, count: int, *, skipped: Collection[HitKey] = ()
     ) -> Json:
-        """Preview edits of all search hits or, with ``apply``, make them as one undo step.
+        """A page of the edits that a mass edit would make. skipped: hits to leave as they are."""
+        version = self._document.version  # read first, so that an edit meanwhile makes the preview stale
+        plans = self._searches.plan(query, changes, skipped)
+        return {**self.view.planned(plans, first, count), "version": version}
 
-        skipped: hits to leave as they are.
+    def mass_edit(
+        self,
+        query: str,
+        changes: str,
+        version: int | None = None,
+        *,
+        skipped: Collection[HitKey] = (),
+        page: str = "",
+    ) -> Json:
+        """Edit all search hits, as one undo step.
+
+        version: of the file that was previewed (None: any); skipped: hits to leave as they are.
         """
-        if not apply:
-            return self.view.planned(self._searches.plan(query, changes, skipped))
         with self._changing:
-            # Planned again under the lock, since the file may have changed after the preview.
+            if version is not None and version != self._document.version:
+                raise InputError("mass edit: the file has changed since the preview; preview the edit again")
             edits = {
                 plan.sentence: plan.edits
                 for plan in self._searches.plan(query, changes, skipped)
@@ -452,7 +465,7 @@ class Session:
                 ArcwiseError
             ) as error:  # a full disk, say; the journal has every edit, and saving is retried
                 self._last_edit = time.monotonic()
-                self.events.publish("failed", told=str(error))
+                self.events.publish("failed", message=str(error))
 
 
 def _edits(values: Sequence[Mapping[str, Any]]) -> list[Edit]:

@@ -212,7 +212,7 @@ class SuggestionService:
         return {
             "state": state.state,
             "progress": state.progress,
-            "told": state.message,
+            "message": state.message,
             "history": [asdict(record) for record in self._trainer.history],
         }
 
@@ -244,22 +244,22 @@ class SuggestionService:
         state = self._errors.state
         # The name of the state is that of a training, which runs in the same way.
         names = {"training": "running"}
-        told = {
+        job = {
             "state": names.get(state.state, state.state),
             "progress": state.progress,
-            "told": state.message,
+            "message": state.message,
         }
         words = [{"sentence": word.sentence, **_suspicious_json(word)} for word in self._errors.all()]
-        return {**told, "searched": self._errors.finished}, words
+        return {**job, "searched": self._errors.finished}, words
 
     def _detection_changed(self, state: TaskState) -> None:
         self._progress("doubts", state)
         if state.state != "training":  # ended: with results, cancelled or failed
-            self._events.publish("doubts", told=state.message, state=state.state)
+            self._events.publish("doubts", message=state.message, state=state.state)
 
     def _progress(self, work: str, state: TaskState) -> None:
         self._events.publish(
-            "progress", work=work, done=state.progress, total=1, told=state.message, state=state.state
+            "progress", work=work, done=state.progress, total=1, message=state.message, state=state.state
         )
 
     def suspicious_words(self, number: int) -> list[Json]:
@@ -297,4 +297,5 @@ def _suspicious_json(word: SuspiciousWord) -> Json:
         "probability": word.probability,
         "instead": proposed if word.instead_head >= 0 else None,
         "reasons": list(word.reasons),
+        "similar": {"query": word.query, "changes": word.changes},
     }

@@ -168,10 +168,10 @@ class View:
             "total": len(clusters),
         }
 
-    def planned(self, plans: Sequence[Plan]) -> Json:
-        """The preview of a mass edit."""
+    def planned(self, plans: Sequence[Plan], first: int, count: int) -> Json:
+        """A page of the preview of a mass edit."""
         changed = [plan for plan in plans if plan.edits]
-        shown = {plan.sentence: plan for plan in changed[:MAX_COUNT]}
+        shown = {plan.sentence: plan for plan in changed[first : first + min(count, MAX_COUNT)]}
         items = [
             {
                 "sentence": item["number"],
@@ -188,7 +188,13 @@ class View:
             for refused in plan.refused
         ]
         edits = sum(len(plan.edits) for plan in changed)
-        return {"changes": items, "total": len(changed), "edits": edits, "refused": refused[:MAX_COUNT]}
+        return {
+            "changes": items,
+            "total": len(changed),
+            "edits": edits,
+            "refused": refused[:MAX_COUNT],
+            "refused_total": len(refused),
+        }
 
     def values(self, form: str, upos: str) -> Json:
         """Features and lemmas that the file has with a form and a UPOS."""
@@ -204,7 +210,10 @@ class View:
         """The latest edits and their authors, newest first."""
         steps = self.document.latest_steps(min(count, MAX_COUNT))
         return {
-            "steps": [{"told": step["told"], "by": step["by"], "at": _date(step["time"])} for step in steps]
+            "steps": [
+                {"description": step["description"], "by": step["by"], "at": _date(step["time"])}
+                for step in steps
+            ]
         }
 
     def suspicious(self, first: int, count: int) -> Json:

@@ -19,7 +19,8 @@ from web.served import Process, open_session
 class Here(Process):
     """It, asked as the other process is."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, file: Path) -> None:
+        self.file = file
         door = AccessPolicy(new_token(), port)
         self.door, self.address = door, door.address
         self.place, self.token = door.hosts[0], door.token
@@ -40,7 +41,7 @@ def served_here(file: Path, *, model: bool = False, beside: Path | None = None) 
 
     session = open_session(file, model=shipped_parser() if model else None, beside=beside)
     listening = listening_socket(0)
-    here = Here(listening.getsockname()[1])
+    here = Here(listening.getsockname()[1], file)
     config = uvicorn.Config(
         annotate_app(session, here.door), log_level="error", ws="none", timeout_graceful_shutdown=1
     )

@@ -109,6 +109,10 @@ def fields(hands: Hands) -> None:
     hands.letters("sure?")
     hands.press("OK", ".popup")
     assert {"on": "3", "text": "sure?"} in tab.process.sentence(0)["notes"]
+    hands.word("3")
+    hands.command("Table of all columns")
+    hands.cell("3", "deprel", "obl")
+    until(tab, "own.state.row('3').deprel === 'obl'")
 
 
 def shapes(hands: Hands) -> None:
@@ -148,6 +152,66 @@ def shapes(hands: Hands) -> None:
     until(tab, "own.state.range.length === 2")
 
 
+def nodes(hands: Hands) -> None:
+    """Make a word the root; add an empty node and remove it; insert sentences before this one."""
+    tab = hands.tab
+    hands.word("3")
+    hands.command("Make root")
+    until(tab, "own.state.row('3').head === '0'")
+    hands.word("2")
+    hands.command("Add empty node")
+    hands.letters("y")
+    hands.press("OK", ".popup")
+    until(tab, "own.state.row('2.1')?.form === 'y'")
+    hands.word("2.1")
+    hands.command("Remove this empty node")
+    until(tab, "own.state.row('2.1') === null")
+    hands.command("Insert sentences before")
+    hands.letters("He left.")
+    hands.press("Insert", "dialog")
+    until(tab, "own.state.document.sentences === 2 && own.state.number === 0")
+
+
+def notes(hands: Hands) -> None:
+    """Add a comment, remove it, note something on the sentence."""
+    tab, page = hands.tab, hands.page
+    hands.panel("Notes")
+    hands.press("Add a comment", "#side-notes")
+    hands.letters("genre = fable")
+    hands.press("OK", ".popup")
+    comment = page.locator("#side-notes .item", has_text="genre = fable")
+    comment.wait_for()
+    hands.panel("Notes")
+    hands.activate(comment)
+    hands.press("Remove", ".popup")
+    comment.wait_for(state="detached")
+    hands.panel("Notes")
+    hands.press("Note on the sentence", "#side-notes")
+    hands.letters("ask Anna")
+    hands.press("OK", ".popup")
+    assert {"on": "", "text": "ask Anna"} in tab.process.sentence(0)["notes"]
+
+
+def second_best(hands: Hands) -> None:
+    """Accept the second-best tree."""
+    tab = hands.tab
+    second = tab.process.sentence(0)["thoughts"]["second_best"]["heads"]
+    hands.command("Second-best tree")
+    hands.press("Accept all")
+    until(tab, "own.state.words.every((row) => row.state === 'decided')")
+    tab.settled()
+    assert {row: int(tab.row(row, "head")) for row in second} == second
+
+
+def outside(hands: Hands) -> None:
+    """Merge what another program wrote into the file."""
+    tab = hands.tab
+    text = tab.process.file.read_text("utf-8")
+    tab.process.file.write_text(text.replace("3\tsongs\t_", "3\tsongs\tsong"), "utf-8")
+    hands.activate(hands.page.locator("#message").get_by_role("button", name="Merge changes"))
+    until(tab, "own.state.row('3').lemma === 'song'")
+
+
 def search(hands: Hands) -> None:
     """Search, step through hits, count clusters, change all hits but one."""
     tab, page = hands.tab, hands.page
@@ -161,7 +225,7 @@ def search(hands: Hands) -> None:
     hands.activate(page.locator("#side-search summary", has_text="Mass edit"))
     hands.write("xpos=N", page.locator("#search-changes"))
     hands.press("Preview", "#side-search")
-    hands.activate(page.get_by_label("Change words 3 of sentence 1"))
+    hands.activate(page.get_by_label("Change word 3 of sentence 1"))
     page.get_by_text("1 hit deselected").wait_for()
     hands.press("Apply", "#side-search")
     page.locator("#message", has_text="2 sentences changed").wait_for()
@@ -251,12 +315,15 @@ def comparison(hands: Hands) -> None:
 
 
 def training(hands: Hands) -> None:
-    """Train a parser on what is annotated."""
+    """Train a parser on what is annotated; take suggestions from it, then from the given model again."""
     hands.panel("Training")
     hands.press("Train on current annotation", "#side-training")
     hands.page.locator("#side-training .curve").wait_for(timeout=120_000)
     hands.activate(hands.page.locator("#side-training summary"))
     hands.page.locator("#side-training .figures").wait_for()
+    for which in ("trained", "given"):
+        hands.choose(hands.page.locator("#models"), which)
+        until(hands.tab, f"own.state.document.model.which === '{which}'")
 
 
 def enhanced(hands: Hands) -> None:
@@ -316,6 +383,10 @@ JOURNEYS = {
     "suggestions": Journey(_start(UNTAGGED, model=True), suggestions),
     "fields": Journey(_start(BIRDS), fields),
     "shapes": Journey(_start(WHOLE, model=True), shapes),
+    "nodes": Journey(_start(BIRDS), nodes),
+    "notes": Journey(_start(BIRDS), notes),
+    "second best": Journey(_start(GARDEN, model=True), second_best),
+    "outside": Journey(_start(BIRDS), outside),
     "search": Journey(_start(BIRDS + GARDEN), search),
     "checks": Journey(_start(WRONG), checks),
     "consistency": Journey(_start(YORK), consistency),
@@ -325,7 +396,7 @@ JOURNEYS = {
     "comparison": Journey(
         _start(BIRDS + GARDEN, beside=BIRDS.replace("2\tobj", "1\tnmod") + GARDEN), comparison
     ),
-    "training": Journey(_start(ODD), training),
+    "training": Journey(_start(ODD, model=True), training),
     "enhanced": Journey(_start(COORDINATED), enhanced),
     "settings": Journey(_start(BIRDS), settings),
 }

@@ -232,11 +232,13 @@ def test_the_search_for_suspicious_annotations_reports_its_step(open_page: OpenP
     tab = open_page(BIRDS)
     tab.press("Shift+K")
     line = tab.page.locator("#side-checks .line").first
-    for told, shown in (
+    for message, shown in (
         ("greedy: training without part 3 (7 of 12)", "Searching for suspicious annotations: 7 of 12"),
         ("starting", "Searching for suspicious annotations …"),
     ):
-        tab.page.evaluate("(told) => own.views.checks.progress({ state: 'training', done: 0.5, told })", told)
+        tab.page.evaluate(
+            "(message) => own.views.checks.progress({ state: 'training', done: 0.5, message })", message
+        )
         assert line.inner_text() == shown
 
 

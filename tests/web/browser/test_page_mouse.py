@@ -259,6 +259,16 @@ def test_notes_and_comments(open_page: OpenPage) -> None:
     assert not any("genre" in line for line in tab.process.sentence(0)["comments"])
 
 
+def test_every_sentence_that_differs_is_listed(open_page: OpenPage) -> None:
+    text = "".join(BIRDS.replace("= birds", f"= s{n}") for n in range(120))
+    tab = open_page(text, beside=text.replace("\tobj\t", "\tobl\t"))
+    tab.page.get_by_role("tab", name="Compare").click()
+    tab.page.get_by_text("120 sentences differ").wait_for()
+    tab.page.locator("#side-compare").get_by_role("button", name="Show more").click()
+    tab.page.wait_for_function("() => document.querySelectorAll('.differences section').length === 120")
+    assert tab.page.evaluate("own.state.order.numbers.length") == 120
+
+
 def test_two_people(open_page: OpenPage) -> None:
     tab = open_page(BIRDS + GARDEN, beside=BIRDS.replace("2\tobj", "1\tnmod") + GARDEN)
     tab.page.get_by_role("tab", name="Compare").click()

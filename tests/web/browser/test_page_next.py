@@ -22,6 +22,22 @@ def test_the_worklist_is_by_gain_as_soon_as_there_is_a_model(open_page: OpenPage
     assert choice.input_value() == "repairs"  # a choice is remembered
 
 
+def test_a_long_worklist_is_stepped_through_and_shown_to_its_end(open_page: OpenPage) -> None:
+    tab = open_page("".join(CATS.replace("= cats", f"= s{n}") for n in range(120)), model=True)
+    tab.page.wait_for_function("() => own.views.worklist.ready && own.state.order?.numbers.length === 100")
+    listed = tab.page.locator("#side-worklist li")
+    tab.page.evaluate("own.open(own.state.order.numbers[0])")
+    tab.page.wait_for_function("() => own.state.number === own.state.order.numbers[0] && !own.state.moving")
+    tab.press("Control+Enter", "Shift+N", "Control+Enter")  # two sentences leave the list of the server
+    tab.page.evaluate("own.open(own.state.order.numbers.at(-1))")
+    tab.page.wait_for_function("() => own.state.number === own.state.order.numbers[99] && !own.state.moving")
+    tab.press("Shift+N")
+    tab.page.wait_for_function("() => own.state.number === own.state.order.numbers[100]")
+    assert sorted(tab.page.evaluate("own.state.order.numbers")) == list(range(120))
+    assert listed.count() == 120
+    assert tab.page.locator("#side-worklist .more").is_hidden()
+
+
 def test_the_order_for_training_opens_a_sentence_at_an_uncertain_word(open_page: OpenPage) -> None:
     odd = rows(
         *(
@@ -85,7 +101,10 @@ def test_conflicts_of_a_merge_are_marked_and_settled_with_one_key(open_page: Ope
     tab = open_page(rows("Birds/NOUN/2/nsubj", "sing/VERB/0/root", "songs/NOUN/2/obj", extra=conflicts))
     assert "⇄" in tab.text("1")
     assert "⇄" in tab.text("3")
-    tab.select("3")
+    tab.press("Shift+K")
+    listed = tab.page.locator("#side-checks details.error", has_text="merge-conflict (2)").locator(".item")
+    listed.last.click()
+    tab.page.wait_for_function("() => own.state.selected === '3' && document.activeElement.id === 'tree'")
     tab.press(",")
     assert tab.row("3", "deprel") == "nsubj"
     assert "⇄" not in tab.text("3")

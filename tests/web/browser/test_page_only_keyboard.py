@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from web.browser.hands import Keyboard
+from web.browser.driver import BIRDS, OpenPage
+from web.browser.hands import RECORD, Keyboard
 from web.browser.journeys import JOURNEYS
 
 
@@ -18,3 +19,14 @@ def test_everything_is_done_with_the_keyboard_alone(browser: Any, name: str, tmp
     with journey.state.shown(browser, tmp_path) as tab:
         journey.walk(Keyboard(tab))
         assert tab.errors == []
+
+
+@pytest.mark.slow
+def test_every_command_is_reached_with_the_keyboard_alone(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    titles: dict[str, str] = tab.page.evaluate(RECORD)
+    assert len(titles) > 70
+    hands = Keyboard(tab)
+    for title in titles.values():
+        hands.command(title)
+    assert tab.page.evaluate("window.ran") == list(titles)

@@ -31,12 +31,56 @@ def test_single_hits_are_deselected_before_a_mass_edit(open_page: OpenPage) -> N
     tab.page.get_by_text("Mass edit").click()
     tab.page.locator("#search-changes").fill("xpos=N")
     tab.page.get_by_role("button", name="Preview").click()
-    tab.page.get_by_label("Change words 3 of sentence 1").uncheck()
+    tab.page.get_by_label("Change word 3 of sentence 1").uncheck()
     tab.page.get_by_text("1 hit deselected").wait_for()
     tab.page.get_by_role("button", name="Apply").click()
     tab.page.locator("#message", has_text="2 sentences changed").wait_for()
     assert [tab.row(word, "xpos", sentence=0) for word in ("1", "3")] == ["N", "_"]
     assert tab.row("1", "xpos", sentence=1) == "N"
+
+
+def test_every_hit_of_a_large_mass_edit_can_be_seen_and_deselected(open_page: OpenPage) -> None:
+    tab = open_page("".join(BIRDS.replace("= birds", f"= s{n}") for n in range(250)))
+    tab.press("/")
+    tab.page.locator("#search-query").fill("upos=VERB")
+    tab.page.get_by_text("Mass edit").click()
+    tab.page.locator("#search-changes").fill("xpos=V")
+    tab.page.get_by_role("button", name="Preview").click()
+    tab.page.get_by_text("250 sentences would change").wait_for()
+    for shown in (100, 200):
+        tab.page.wait_for_function(f"() => document.querySelectorAll('.change').length === {shown}")
+        tab.page.locator("#side-search").get_by_role("button", name="Show more").click()
+    tab.page.get_by_label("Change word 2 of sentence 250").uncheck()
+    tab.page.get_by_role("button", name="Apply").click()
+    tab.page.locator("#message", has_text="249 sentences changed").wait_for()
+    assert [tab.row("2", "xpos", sentence=n) for n in (248, 249)] == ["V", "_"]
+
+
+def test_hits_beyond_the_listed_ones_are_stepped_through(open_page: OpenPage) -> None:
+    tab = open_page("".join(BIRDS.replace("= birds", f"= s{n}") for n in range(120)))
+    tab.press("/")
+    tab.page.locator("#search-query").fill("upos=VERB")
+    tab.page.get_by_role("button", name="Find", exact=True).click()
+    tab.page.get_by_text("120 hits").wait_for()
+    tab.page.get_by_role("button", name="Step through hits").click()
+    tab.page.evaluate("own.open(99)")
+    tab.page.wait_for_function("() => own.state.number === 99 && !own.state.moving")
+    tab.press("Shift+N")
+    tab.page.wait_for_function("() => own.state.number === 100")
+
+
+def test_a_mass_edit_changes_nothing_that_its_preview_lacks(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS + FISH)
+    tab.press("/")
+    tab.page.locator("#search-query").fill("upos=NOUN")
+    tab.page.get_by_text("Mass edit").click()
+    tab.page.locator("#search-changes").fill("xpos=N")
+    tab.page.get_by_role("button", name="Preview").click()
+    tab.page.get_by_text("2 sentences would change").wait_for()
+    tab.process.set(1, "2", upos="NOUN")  # in another window
+    tab.page.get_by_role("button", name="Apply").click()
+    tab.page.get_by_text("the file has changed since the preview").wait_for()
+    assert [tab.row("2", "xpos", sentence=n) for n in (0, 1)] == ["_", "_"]
 
 
 def test_a_grew_request_becomes_its_translation(open_page: OpenPage) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from web.browser.driver import BIRDS, GARDEN, OpenPage, Tab, rows, written
 
 SMALL = [
@@ -104,21 +106,23 @@ def test_the_tree_and_the_panel_show_how_sure_each_suggestion_is(open_page: Open
         for line, lemma in zip(tagged.splitlines(True), ("", "", "the", "gardener", "sleep", ""), strict=True)
     )
     tab = open_page(rows("Glimp/_/_/_", "snorts/_/_/_", "like/_/_/_") + lemmas, model=True)
-    tab.page.evaluate("own.state.look({ rows: ['upos', 'lemma'] })")
+    tab.page.evaluate("own.state.look({ rows: ['upos', 'xpos', 'feats', 'lemma'] })")
     tab.page.wait_for_function(  # the accuracy of lemmas is counted in the background
         "() => own.state.thought('2').tag_probabilities.lemma", timeout=60_000
     )
-    unsure = 0
+    unsure, columns = 0, set()
     for row, word in tab.process.sentence(0)["thoughts"]["words"].items():
         tab.select(row)
-        for column in ("upos", "lemma"):
+        for column in word["tags"]:
             value, p = word["tags"][column], word["tag_probabilities"][column]
             percent = tab.page.evaluate(PERCENT, p)
             in_panel = f"#word .suggested[data-field={column}]"
             tab.page.locator(in_panel, has_text=f"{value} {percent}").wait_for()
-            in_tree = tab.word(row).locator(f".tag.{column}.proposed").text_content()
+            in_tree = "|".join(tab.word(row).locator(f".tag.{column}.proposed").all_text_contents())
             assert in_tree == (value if p >= 0.95 else f"{value} {percent.replace(' ', '')}")
             unsure += p < 0.95
+            columns.add(column)
+    assert columns == set(TAGS)
     assert unsure  # the tree shows a confidence where it matters
 
 
@@ -145,9 +149,12 @@ def test_the_table_shows_suggestions_with_their_probabilities_and_accepts_a_colu
     tab = open_page(UNTAGGED + BIRDS, model=True)
     tab.press("Shift+E")
     cell = tab.page.locator("#table tr[data-id='2'] td[data-column=upos]")
-    p = tab.process.sentence(0)["thoughts"]["words"]["2"]["tag_probabilities"]["upos"]
+    word = tab.process.sentence(0)["thoughts"]["words"]["2"]
     assert cell.get_attribute("class") == "suggestion"
-    assert cell.inner_text() == f"NOUN {tab.page.evaluate(PERCENT, p)}"
+    for column, value in word["tags"].items():
+        percent = tab.page.evaluate(PERCENT, word["tag_probabilities"][column])
+        shown = tab.page.locator(f"#table tr[data-id='2'] td[data-column={column}]").inner_text()
+        assert shown == f"{value} {percent}"
     tab.page.get_by_role("button", name="Accept 3 suggested UPOS").click()
     tab.settled()
     assert [tab.row(row, "upos") for row in ("1", "2", "3")] == ["DET", "NOUN", "VERB"]
@@ -232,6 +239,24 @@ def test_second_best_tree(open_page: OpenPage) -> None:
     assert tab.page.locator(".arc.differs").count() == 0
 
 
+@pytest.mark.parametrize("key", ["Enter", "Control+Enter"])
+def test_what_is_accepted_in_the_second_best_tree_are_the_arcs_that_it_shows(
+    open_page: OpenPage, key: str
+) -> None:
+    tab = open_page(GARDEN, model=True)
+    second = tab.process.sentence(0)["thoughts"]["second_best"]
+    wanted = {row: [str(second["heads"][row]), second["labels"][row]] for row in map(str, range(1, 8))}
+    tab.press("Shift+V")
+    row = tab.page.locator(".arc.differs").first.get_attribute("data-arc")
+    tab.select(row)
+    tab.page.locator("#word .choice.now", has_text=wanted[row][1]).wait_for()
+    tab.press(key)
+    for word, arc in wanted.items():
+        if key == "Control+Enter" or word == row:
+            assert tab.row(word, "head", "deprel") == arc, word
+    assert tab.page.locator("#tree.second").count() == 0  # now another tree is the second-best one
+
+
 def test_training_from_nothing(open_page: OpenPage) -> None:
     tab = open_page(
         "".join(SMALL)
@@ -269,6 +294,27 @@ def test_the_search_for_suspicious_annotations_reports_and_lists_them(open_page:
     assert fewer == listed["total"] - 1
     panel.locator(".suspect").get_by_role("button", name="Never ask").first.click()
     tab.page.wait_for_function(f"() => document.querySelectorAll('.suspect').length === {fewer - 1}")
+
+
+def test_all_words_like_a_suspicious_one_are_changed_at_once(open_page: OpenPage, tmp_path: Path) -> None:
+    odd = rows("The/DET/2/nmod", "cat/NOUN/3/nsubj", "runs/VERB/0/root", "./PUNCT/3/punct", sent_id="odd")
+    tab = open_page("".join(SMALL) + odd + odd.replace("sent_id = odd", "sent_id = odder"))
+    tab.press("Shift+K")
+    tab.page.get_by_role("button", name="Find suspicious annotations").click()
+    tab.page.set_default_timeout(60_000)
+    suspect = tab.page.locator("#side-checks .suspect", has_text="13 odd, word 1")
+    assert "→ det of 2" in suspect.inner_text()
+    suspect.get_by_role("button", name="All like this").click()
+    search = tab.page.locator("#side-search")
+    search.locator(".change").first.wait_for()
+    query = "@word[form=The upos=DET deprel=nmod] < @head[upos=NOUN]"
+    assert tab.page.locator("#search-query").input_value() == query
+    assert search.locator(".change").count() == 2
+    assert "error" in (tmp_path / "a.conllu.verdicts").read_text()
+    assert tab.row("1", "deprel", sentence=12) == "nmod"  # only a preview so far
+    search.get_by_role("button", name="Apply").click()
+    search.get_by_text("Done.").wait_for()
+    assert [tab.row("1", "deprel", sentence=number) for number in (12, 13)] == ["det", "det"]
 
 
 def test_a_search_for_suspicious_annotations_that_cannot_start_says_why(open_page: OpenPage) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from arcwise.errors import InputError
+from arcwise.treebanks.search.syntax import PLAIN_VALUE, quoted_value
 
 _BLOCK = re.compile(r"\s*(pattern|request|match|without|with|global)\s*\{")
 _NODE = re.compile(r"(\w+)\s*\[(.*)\]", re.DOTALL)
@@ -23,7 +24,6 @@ _COLUMNS = ("form", "lemma", "upos", "xpos")
 _MISC = ("SpaceAfter", "SpacesAfter", "SpacesBefore", "Gloss", "Translit", "LTranslit", "MGloss", "MSeg")
 """Attributes that UD keeps in MISC; every other one is a feature."""
 _GLOBAL = {"is_projective": "projective=yes", "is_not_projective": "projective=no"}
-_PLAIN = re.compile(r"[\w][\w:.+-]*")
 
 
 def looks_like_grew(text: str) -> bool:
@@ -190,7 +190,7 @@ def _label(parts: Sequence[str]) -> str:
     pairs = dict(part.split("=", 1) for part in parts if re.fullmatch(r"[12]\s*=[^=]+", part))
     if pairs and len(pairs) == len(parts):
         main, sub = pairs.get("1", "").strip(), pairs.get("2", "").strip()
-        if not main or not all(_PLAIN.fullmatch(part) for part in (main, sub) if part):
+        if not main or not all(PLAIN_VALUE.fullmatch(part) for part in (main, sub) if part):
             raise _refused(", ".join(parts))
         return f"{main}:{sub}" if sub else f'~"^{re.escape(main)}(:|$)"'
     if len(parts) != 1:
@@ -242,8 +242,7 @@ def _value(text: str) -> str:
     plain = _unquoted(text)
     if not plain:
         raise InputError("grew: a value is empty")
-    escaped = plain.replace("\\", "\\\\").replace('"', '\\"')
-    return plain if _PLAIN.fullmatch(plain) else f'"{escaped}"'
+    return quoted_value(plain)
 
 
 def _split(text: str, separator: str) -> list[str]:

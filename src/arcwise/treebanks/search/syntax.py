@@ -225,6 +225,8 @@ _COMPARISON = re.compile(r"!=|!~|<=|>=|=|~|<(?!<)|>(?!>)")
 _BARE_VALUE = re.compile(r"[^\s\[\](){}|;\"'!~=<>@][^\s\[\](){}|;\"!~=<>@]*")
 _QUOTED_VALUE = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _NAME = re.compile(r"@(\w+)")
+PLAIN_VALUE = re.compile(r"[\w][\w:.+-]*")
+"""Values that need no quotes."""
 NUMERIC_OPERATORS = ("<", "<=", ">", ">=")
 _MAX_NESTING = 40  # the parser is recursive: deeper queries would exceed Python's stack
 _SYNONYMS = {"pos": "upos", "tag": "upos", "label": "deprel", "rel": "deprel", "word": "form", "cat": "upos"}
@@ -413,6 +415,16 @@ class Scanner:
             self.at += 1
             values.append(self.value())
         return tuple(values)
+
+
+def quoted_value(text: str) -> str:
+    """A value as it is written in a query, in quotes if it needs them.
+
+    >>> quoted_value("nsubj:pass"), quoted_value('"')
+    ('nsubj:pass', '"\\\\""')
+    """
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return text if PLAIN_VALUE.fullmatch(text) else f'"{escaped}"'
 
 
 def check_matched(scan: Scanner, name: str, names: Sequence[str]) -> None:

@@ -41,7 +41,7 @@ class Repair:
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""
-        return {"told": self.description, "edits": [edit_to_json(edit) for edit in self.edits]}
+        return {"description": self.description, "edits": [edit_to_json(edit) for edit in self.edits]}
 
 
 @dataclass(frozen=True)

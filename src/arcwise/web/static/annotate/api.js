@@ -54,7 +54,7 @@ export class Api {
   would(number, edits) { return this.post(`sentence/${number}/would`, { edits }); }
   save() { return this.post("save"); }
   mergeChanges() { return this.post("take-in"); }
-  massEdit(query, changes, apply, skip = []) { return this.post("mass-edit", { query, changes, apply, skip }); }
+  massEdit(query, changes, what) { return this.post("mass-edit", { query, changes, ...what }); }
   train(cancel = false) { return this.post("train", { cancel }); }
   training() { return this.get("train"); }
   differences(query) { return this.get("differences", query); }

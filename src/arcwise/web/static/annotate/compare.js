@@ -4,6 +4,7 @@ import { button, el, show, tell } from "./dom.js";
 import { ask } from "./popups.js";
 
 const MEASURES = [["uas", "heads (UAS)"], ["las", "heads and labels (LAS)"], ["kappa_heads", "Cohen's κ of heads"], ["kappa_labels", "Cohen's κ of labels"], ["alpha", "Krippendorff's α of labelled arcs"]];
+const PAGE = 100; // sentences fetched at a time
 
 export class Compare {
   constructor(box, state) {
@@ -11,7 +12,8 @@ export class Compare {
     this.line = el("div", { class: "agreement" });
     this.status = el("p", { class: "soft line", role: "status" });
     this.list = el("div", { class: "differences" });
-    show(box, this.line, this.status, this.list);
+    this.more = button("Show more", () => this.refresh(this.items.length), { class: "more", hidden: true });
+    show(box, this.line, this.status, this.list, this.more);
     state.on("opened", () => this.#mark());
   }
 
@@ -23,24 +25,25 @@ export class Compare {
     (this.list.querySelector("button") ?? this.box).focus();
   }
 
-  async refresh() {
+  async refresh(from = 0) {
     if (!this.state.document.beside) {
       this.status.textContent = "Start arcwise annotate with --beside OTHER.conllu to compare two files.";
       return;
     }
     let answer;
     try {
-      answer = await this.state.api.differences();
+      answer = await this.state.api.differences({ from, count: PAGE });
     } catch (refusal) {
       this.status.textContent = refusal.message;
       return;
     }
-    this.items = answer.items;
-    const count = answer.total ?? this.items.length;
+    this.items = [...this.items.slice(0, from), ...answer.items];
+    const count = answer.total;
+    this.more.hidden = this.items.length >= count;
     const figure = (name, value) => (value === null || value === undefined ? "–" : name.endsWith("as") ? `${(100 * value).toFixed(2)} %` : Number(value).toFixed(3));
     show(this.line, el("dl", {}, MEASURES.flatMap(([name, title]) => [el("dt", {}, title), el("dd", {}, figure(name, answer.agreement?.[name]))])));
-    this.status.textContent = `${count === 1 ? "1 sentence differs" : `${count} sentences differ`}. Shift N and Shift P step through them.`;
-    this.state.order = { name: "differences", numbers: this.items.map((item) => item.sentence).filter((number) => number !== null) };
+    this.status.textContent = `${count === 1 ? "1 sentence differs" : `${count.toLocaleString("en")} sentences differ`}. Shift N and Shift P step through them.`;
+    this.state.order = { name: "differences", numbers: this.items.map((item) => item.sentence).filter((number) => number !== null), more: this.more.hidden ? null : () => this.refresh(this.items.length) };
     show(this.list, this.items.map((item) => this.#sentence(item)));
     this.#mark();
   }

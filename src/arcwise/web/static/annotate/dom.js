@@ -39,6 +39,9 @@ export function breakable(text) {
   return text.split("|").flatMap((part, k) => (k ? ["|", el("wbr"), part] : [part]));
 }
 
+/** "1 sentence", "5,000 sentences". */
+export const counted = (count, one) => `${count.toLocaleString("en")} ${one}${count === 1 ? "" : "s"}`;
+
 /** 0.973 → "97 %"; "100 %" only from 0.9995 on, and "< 1 %" for everything below, as alternatives are folded. */
 export function percent(p) {
   if (p === null || p === undefined) return "";

@@ -2,7 +2,7 @@
 
 import { say, tell, percent } from "./dom.js";
 import { decide, decideHead, depsOf, labelDecided, setField, undecide } from "./edits.js";
-import { arcOf, spoken } from "./picture.js";
+import { arcOf, inTree, spoken } from "./picture.js";
 import { ROWS, rowEdit, suggestedTag, valueOf } from "./rows.js";
 import { completions, inventory, labelWeights } from "./completion.js";
 import { editFeatures, editLemma } from "./features.js";
@@ -17,9 +17,10 @@ export class Editor {
     this.visited = []; // words from which Tab jumped
   }
 
+  /** The arc that the tree shows for a word. */
   arc(id = this.state.selected) {
     const row = this.state.row(id);
-    return row && row.kind === "word" ? arcOf(row, this.state.thought(id), (row, head) => this.state.guess(row, head)) : null;
+    return row && row.kind === "word" ? inTree(arcOf(row, this.state.thought(id), (row, head) => this.state.guess(row, head)), id, this.state.secondBest) : null;
   }
 
   name(id) {
@@ -97,7 +98,7 @@ export class Editor {
     else this.move(-1);
   }
 
-  told(row, head, label) {
+  described(row, head, label) {
     return `${row.id} ${row.form} is ${label || "?"} of ${this.name(String(head))}`;
   }
 
@@ -107,10 +108,10 @@ export class Editor {
     const edits = decide(row, head, label);
     this.digits = "";
     this.choosing = null;
-    if (edits.length) this.state.edit(edits, this.told(row, head, label));
+    if (edits.length) this.state.edit(edits, this.described(row, head, label));
     else this.state.show(null);
     if (wasOpen && !stay) this.goOn();
-    if (edits.length) say(`${this.told(row, head, label)}.`);
+    if (edits.length) say(`${this.described(row, head, label)}.`);
   }
 
   setHead(row, head, { label = null } = {}) {
@@ -119,7 +120,7 @@ export class Editor {
     this.choosing = null;
     if (head === "0") return this.decide(row, "0", label ?? "root", { stay: true });
     const edits = label === null ? decideHead(row, head) : decide(row, head, label);
-    if (edits.length) this.state.edit(edits, this.told(row, head, label ?? (labelDecided(row) ? row.deprel : "?")));
+    if (edits.length) this.state.edit(edits, this.described(row, head, label ?? (labelDecided(row) ? row.deprel : "?")));
     else this.state.show(null);
     return say(`Head ${this.name(head)}.`);
   }
@@ -147,7 +148,7 @@ export class Editor {
       const now = this.state.number === number ? this.state.row(row.id) : null;
       if (!now) return;
       const arc = this.arc(row.id);
-      if (arc.label && arc.head === String(head)) this.state.edit(decide(now, arc.head, arc.label), this.told(now, arc.head, arc.label));
+      if (arc.label && arc.head === String(head)) this.state.edit(decide(now, arc.head, arc.label), this.described(now, arc.head, arc.label));
       else if (this.state.selected === row.id) this.label("");
     };
     const heard = (event) => then(event.detail);

@@ -99,23 +99,23 @@ export function rowsDiffer(before, present) {
   return before.rows.length !== present.rows.length || before.rows.some((row, k) => row.id !== present.rows[k].id);
 }
 
-/** Which suggestions changed with a step, and why: {told, changed: Map row → explanation}. */
+/** Which suggestions changed with a step, and why: {description, changed: Map row → explanation}. */
 export function reasons(step, after) {
   const changed = new Map();
   const formOf = (id) => after.rows.find((row) => row.id === String(id))?.form ?? "";
   const name = (head, label) => `${label || "?"} of ${Number(head) === 0 ? "the root" : `${head} ${formOf(head)}`}`;
   if (after.thoughts?.changed) {
     for (const change of after.thoughts.changed) {
-      changed.set(String(change.row), `was ${name(...change.was)}; changed because ${step.told}`);
+      changed.set(String(change.row), `was ${name(...change.was)}; changed because ${step.description}`);
     }
-    return { told: step.told, changed };
+    return { description: step.description, changed };
   }
   for (const [id, now] of Object.entries(after.thoughts?.words ?? {})) { // the look-ahead has no "changed": this step is the only cause
     const was = step.before.thoughts?.words?.[id];
     const open = after.rows.find((row) => row.id === id)?.state !== "decided";
-    if (open && was && (was.head !== now.head || was.label !== now.label)) changed.set(id, `was ${name(was.head, was.label)}; changed because ${step.told}`);
+    if (open && was && (was.head !== now.head || was.label !== now.label)) changed.set(id, `was ${name(was.head, was.label)}; changed because ${step.description}`);
   }
-  return { told: step.told, changed };
+  return { description: step.description, changed };
 }
 
 /** The edits that resolve a merge conflict of a field in favour of the other side; null for any other finding. */

@@ -1,6 +1,6 @@
 // The Files panel: the files of a project and their annotation progress.
 
-import { button, el, show } from "./dom.js";
+import { button, counted, el, show } from "./dom.js";
 
 const SOON = 400; // milliseconds between a change and a recount
 
@@ -41,7 +41,7 @@ export class Files {
 
   draw() {
     const done = this.files.reduce((sum, file) => sum + (file.done ?? 0), 0), all = this.state.document.sentences;
-    this.line.textContent = `${this.files.length} files, ${done} of ${all} sentences annotated (${this.state.doneMeans})`;
+    this.line.textContent = `${counted(this.files.length, "file")}, ${done.toLocaleString("en")} of ${counted(all, "sentence")} annotated (${this.state.doneMeans})`;
     show(this.list, this.files.map((file) => el("li", { "data-file": file.name },
       el("button", { type: "button", class: "item", onclick: () => this.#open(file) },
         el("bdi", { class: "text" }, file.name),

@@ -1,17 +1,18 @@
 // The Checks panel: findings of the whole file by rule, errors first; suspicious annotations; each opens in the editor.
 
-import { button, el, percent, show, tell } from "./dom.js";
+import { button, counted, el, percent, show, tell } from "./dom.js";
 import { inWords } from "./edits.js";
 import { findingsOf } from "./picture.js";
 
 const PAGE = 100; // findings fetched at a time
 const OPEN = 5; // groups that are open from the start, if there are no more
 
-const counted = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
+/** What the button that changes similar words does. */
+export const ALL_LIKE_THIS = "It is an error: search for the words with this lemma, UPOS and label under such a head, and preview the change";
 
 export class Checks {
-  constructor(box, state) {
-    Object.assign(this, { box, state, version: null, sign: "", asked: false });
+  constructor(box, state, page) {
+    Object.assign(this, { box, state, page, version: null, sign: "", asked: false });
     state.on("changed", () => (this.version = null));
     this.start = button("Check the whole file", () => this.check());
     this.line = el("p", { class: "soft line", role: "status" });
@@ -70,7 +71,7 @@ export class Checks {
     this.suspicious.disabled = true;
     this.bar.hidden = false;
     this.bar.value = event.done ?? 0;
-    const step = /\((\d+ of \d+)\)$/.exec(event.told); // the rest names a parser, which says nothing here
+    const step = /\((\d+ of \d+)\)$/.exec(event.message); // the rest names a parser, which says nothing here
     this.detection.textContent = `Searching for suspicious annotations${step ? `: ${step[1]}` : " …"}`;
   }
 
@@ -83,10 +84,10 @@ export class Checks {
       this.detection.textContent = refusal.message;
       return;
     }
-    if (answer.state === "running") return void this.progress({ state: "training", done: answer.progress, told: answer.told });
+    if (answer.state === "running") return void this.progress({ state: "training", done: answer.progress, message: answer.message });
     this.suspicious.disabled = false;
     this.bar.hidden = true;
-    const ended = { failed: `The search for suspicious annotations failed: ${answer.told}.`, cancelled: "The search for suspicious annotations was stopped." }[answer.state];
+    const ended = { failed: `The search for suspicious annotations failed: ${answer.message}.`, cancelled: "The search for suspicious annotations was stopped." }[answer.state];
     this.detection.textContent = ended ?? (answer.searched ? `${counted(answer.total, "suspicious annotation")} found.${answer.total ? " The percentages are probabilities of an error." : ""}` : "");
     const group = this.#group("suspicious annotations", answer.total, "doubt", (from) => this.state.api.doubts({ from, count: PAGE }).then((page) => page.words), (word) => this.#doubt(word));
     show(this.words, answer.total ? group : []);
@@ -101,19 +102,14 @@ export class Checks {
       el("span", { class: "judge" },
         judge("error", "Wrong", "It is an error: similar words move up in this list"),
         judge("correct", "Right", "It is right: similar words move down in this list"),
-        judge("acknowledged", "Never ask", "Do not list this arc again")));
+        judge("acknowledged", "Never ask", "Do not list this arc again"),
+        button("All like this", () => this.page.changeAll(word, word.sentence), { class: "link", title: ALL_LIKE_THIS })));
   }
 
   /** Record whether an annotation is wrong, next to the file, and rerank the list. */
-  async #judge(word, verdict) {
-    try {
-      await this.state.api.judge(word.sentence, word.row, verdict);
-      await this.state.refresh([word.sentence]);
-      this.asked = true;
-      await this.detected();
-    } catch (refusal) {
-      tell(refusal.message, "bad");
-    }
+  #judge(word, verdict) {
+    this.asked = true;
+    return this.page.judge(word.row, verdict, word.sentence);
   }
 
   async check() {
@@ -137,7 +133,7 @@ export class Checks {
     show(this.muted, answer.muted.length ? ["Muted: ", answer.muted.map((rule) => [button(rule, () => this.#mute(rule, false), { class: "link", title: `Report ${rule} again` }), " "])] : []);
     const groups = answer.rules.map(({ rule, warning, count }) => this.#group(rule, count, warning ? "warning" : "error",
       (from) => this.state.api.validate({ from, count: PAGE, rule }).then((page) => page.findings),
-      (finding) => this.#item(finding, finding.message, finding.repair ? `fix: ${finding.repair.told ?? finding.repair.edits.map(inWords).join("; ")}` : ""),
+      (finding) => this.#item(finding, finding.message, finding.repair ? `fix: ${finding.repair.description ?? finding.repair.edits.map(inWords).join("; ")}` : ""),
       button("Mute this rule", () => this.#mute(rule, true), { class: "link mute", title: "Do not report this rule for the files of this folder (arcwise-muted-rules.txt)" })));
     show(this.list, groups);
     if (groups.length <= OPEN) for (const group of groups) group.open = true;

@@ -47,7 +47,7 @@ export class GeneratedDeps {
     return this.#answer?.note ?? "";
   }
 
-  /** The suggestions on the screen: [{id, form, arcs: [{head, label, rule, told}]}]. */
+  /** The suggestions on the screen: [{id, form, arcs: [{head, label, rule, description}]}]. */
   get suggestions() {
     const words = this.#answer?.words;
     if (!words) return [];
@@ -89,7 +89,7 @@ export class GeneratedDeps {
     if (!suggestions.length) return null;
     const line = ({ id, form, arcs }) => el("li", { class: id === state.selected ? "now" : null, "data-generated": id },
       button("✓", () => this.word(id), { "aria-label": `Accept DEPS of ${id} ${form}`, title: "Accept these arcs (Alt Shift Enter for the selected word)" }), el("b", {}, `${id} `, el("bdi", {}, form)),
-      arcs.map(({ head, label, rule, told }) => el("span", { class: "suggested", title: told }, `${head}:${label} `, el("small", {}, rule))));
+      arcs.map(({ head, label, rule, description }) => el("span", { class: "suggested", title: description }, `${head}:${label} `, el("small", {}, rule))));
     return el("section", { class: "generated", "aria-label": "Suggested enhanced dependencies" },
       el("p", { class: "line" }, "Suggested enhanced dependencies, with their rules ", button(`Accept all (${suggestions.length})`, () => this.sentence(), { title: "Write all arcs of this list (Ctrl Shift Enter)" })),
       el("ol", { tabindex: "0", "aria-label": "Suggested arcs" }, suggestions.map(line)));

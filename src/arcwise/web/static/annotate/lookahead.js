@@ -2,7 +2,7 @@
 // Used only for exactly the edits it was requested for, until the server's response replaces it.
 
 import { decide } from "./edits.js";
-import { arcOf } from "./picture.js";
+import { arcOf, inTree } from "./picture.js";
 
 const QUIET = 25; // milliseconds without a change before the request
 
@@ -21,7 +21,7 @@ export class Lookahead {
   #edits() {
     const { state } = this, row = state.row(), preview = state.preview;
     if (row?.kind !== "word" || !state.thought()) return [];
-    const arc = arcOf(row, state.thought()), head = preview?.head ?? arc.head, label = preview?.label ?? arc.label;
+    const arc = inTree(arcOf(row, state.thought()), row.id, state.secondBest), head = preview?.head ?? arc.head, label = preview?.label ?? arc.label;
     return head === null || !label ? [] : decide(row, head, label);
   }
 

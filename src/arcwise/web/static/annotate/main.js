@@ -158,7 +158,7 @@ async function start() {
     files: new Files(box("side-files"), state, shape),
     worklist: new Worklist(box("side-worklist"), state),
     search: new Search(box("side-search"), state),
-    checks: new Checks(box("side-checks"), state),
+    checks: new Checks(box("side-checks"), state, page),
     consistency: new Consistency(box("side-checks"), state), // below the findings
     training: new Training(box("side-training"), state),
     notes: new Notes(box("side-notes"), state, shape),

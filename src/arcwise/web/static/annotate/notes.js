@@ -38,7 +38,7 @@ export class Notes {
     } catch {
       return;
     }
-    show(this.history, el("h2", {}, "Latest edits"), el("ol", { class: "items steps" }, answer.steps.map((step) => el("li", {}, el("bdi", {}, step.told),
+    show(this.history, el("h2", {}, "Latest edits"), el("ol", { class: "items steps" }, answer.steps.map((step) => el("li", {}, el("bdi", {}, step.description),
       step.by ? el("small", {}, ` ${step.by}, ${new Date(step.at).toLocaleString()}`) : null))),
     answer.steps.length ? null : el("p", { class: "soft" }, "None yet."));
   }

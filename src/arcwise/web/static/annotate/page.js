@@ -33,7 +33,7 @@ export class Page {
   /** Report a rejected edit; a typed one can be corrected. */
   #refused(step, message) {
     if (step.again && step.number === this.state.number && !popupOpen()) step.again(message);
-    else tell(`Edit rejected (${step.told}): ${message}`, "bad");
+    else tell(`Edit rejected (${step.description}): ${message}`, "bad");
   }
 
   /** Report a lost or restored connection; a restarted server may have another state. */
@@ -57,6 +57,8 @@ export class Page {
   }
 
   async step(by) {
+    const { order } = this.state;
+    if (by > 0 && order?.more && order.numbers.at(-1) === this.state.number) await this.state.move(order.more); // the panel lists a part
     const next = this.state.neighbour(by);
     if (next === null) tell(`This is the ${by > 0 ? "last" : "first"} sentence${this.state.order ? " of the list" : ""}.`);
     else await this.open(next);
@@ -99,7 +101,7 @@ export class Page {
     try {
       const done = await this.state.back(which);
       if (!done) tell(which === "undo" ? "Nothing to undo." : "Nothing to redo.");
-      else say(`${which === "undo" ? "Undone" : "Redone"}${done.told ? `: ${done.told}` : ""}.`);
+      else say(`${which === "undo" ? "Undone" : "Redone"}${done.description ? `: ${done.description}` : ""}.`);
     } catch (refusal) {
       tell(refusal.message, "bad");
     }
@@ -118,8 +120,8 @@ export class Page {
 
   repair(finding = repairable(this.state.sentence, this.state.selected)) {
     if (!finding) return tell("No suggested fix here.");
-    this.state.edit(finding.repair.edits, finding.repair.told);
-    return say(`Fixed: ${finding.repair.told}.`);
+    this.state.edit(finding.repair.edits, finding.repair.description);
+    return say(`Fixed: ${finding.repair.description}.`);
   }
 
   toggle(name) {
@@ -172,15 +174,22 @@ export class Page {
     parts[(at + step + parts.length) % parts.length].focus();
   }
 
-  /** Record whether a suspicious annotation of the open sentence is an error. */
-  async judge(row, verdict) {
+  /** Record whether a suspicious annotation is an error; `number`: its sentence. */
+  async judge(row, verdict, number = this.state.number) {
     try {
-      await this.state.api.judge(this.state.number, row, verdict);
-      await this.state.refresh([this.state.number]);
-      this.views.checks.detected();
+      await this.state.api.judge(number, row, verdict);
+      await this.state.refresh([number]);
+      await this.views.checks.detected();
     } catch (refusal) {
       tell(refusal.message, "bad");
     }
+  }
+
+  /** Record that a suspicious annotation is an error, and preview the change of all words annotated like it. */
+  async changeAll({ row, similar }, number = this.state.number) {
+    await this.judge(row, "error", number);
+    this.side("search");
+    await this.views.search.propose(similar.query, similar.changes);
   }
 
   wordMenu(at) {
@@ -265,7 +274,7 @@ export class Page {
   /** Ask which of two conflicting edits to keep; the message names the one that is discarded. */
   async conflict({ step, clashes }) {
     const mine = await dialog("Conflicting edit", (close) => [
-      el("p", {}, `Sentence ${step.number + 1} was changed elsewhere while you edited it. Your edit: ${step.told}.`),
+      el("p", {}, `Sentence ${step.number + 1} was changed elsewhere while you edited it. Your edit: ${step.description}.`),
       el("table", { class: "clashes" },
         el("thead", {}, el("tr", {}, ["word", "column", "before", "now", "yours"].map((name) => el("th", { scope: "col" }, name)))),
         el("tbody", {}, clashes.map((clash) => el("tr", {}, [clash.row, clash.column.toUpperCase(), clash.was, clash.theirs, clash.mine].map((text) => el("td", {}, text)))))),
@@ -301,7 +310,7 @@ export class Page {
     } else if (event.kind === "checked") this.state.view.side === "checks" && this.views.checks.check();
     else if (event.kind === "failed") {
       this.views.training.refresh();
-      tell(event.told ?? event.error ?? "Training failed.", "bad");
+      tell(event.message ?? event.error ?? "Training failed.", "bad");
     } else if (event.kind === "changed-on-disk") this.changedOnDisk(event);
   }
 

@@ -43,6 +43,13 @@ export function arcOf(row, thought, guessed = () => "") {
   return { head: null, label, state: "open", labelState: hasLabel ? "decided" : "open", probability: null, labelProbability: null };
 }
 
+/** The arc of a word in the second-best tree, without probabilities where it differs from `arc`; `second` null: `arc` itself. */
+export function inTree(arc, id, second) {
+  if (!second) return arc;
+  const head = String(second.heads[id]), label = second.labels?.[id] ?? arc.label;
+  return head === arc.head && label === arc.label ? arc : { ...arc, head, label, differs: true, probability: null, labelProbability: null };
+}
+
 /** The suggested label for an annotated head: [label, its probability]. Suggestions for other heads do not count. */
 function labelFor(row, thought, guessed) {
   if (!thought) return known(row.deprel) ? [row.deprel, row.label_probability ?? null] : [guessed(row.id, row.head), null];
@@ -81,14 +88,14 @@ export function findingsOf(sentence) {
 /** The row of a note: 3 for "3" and for the arc "5>3"; null for a note on the sentence. */
 export const noteRow = (on) => (on ? on.slice(on.indexOf(">") + 1) : null);
 
-/** The marks of each row: id → [{sign, name, told}]. */
+/** The marks of each row: id → [{sign, name, description}]. */
 export function marksOf(sentence) {
   const marks = new Map();
   const add = (row, mark) => row && marks.set(row, [...(marks.get(row) ?? []), mark]);
-  for (const finding of findingsOf(sentence)) add(finding.row, finding.rule === "merge-conflict" ? { sign: "⇄", name: "conflict", told: finding.message } : { sign: "!", name: finding.warning ? "warning" : "finding", told: finding.message });
-  for (const word of sentence.doubts ?? []) add(word.row, { sign: "?", name: "doubt", told: "suspicious annotation" });
-  for (const note of sentence.notes ?? []) add(noteRow(note.on), { sign: "✎", name: "note", told: note.text });
-  for (const row of Object.keys(sentence.beside?.rows ?? {})) add(row, { sign: "≠", name: "beside", told: "differs from the other file" });
+  for (const finding of findingsOf(sentence)) add(finding.row, finding.rule === "merge-conflict" ? { sign: "⇄", name: "conflict", description: finding.message } : { sign: "!", name: finding.warning ? "warning" : "finding", description: finding.message });
+  for (const word of sentence.doubts ?? []) add(word.row, { sign: "?", name: "doubt", description: "suspicious annotation" });
+  for (const note of sentence.notes ?? []) add(noteRow(note.on), { sign: "✎", name: "note", description: note.text });
+  for (const row of Object.keys(sentence.beside?.rows ?? {})) add(row, { sign: "≠", name: "beside", description: "differs from the other file" });
   return marks;
 }
 
@@ -101,12 +108,7 @@ export function picture(sentence, { preview = null, second = false, enhanced = f
   const formOf = (id) => rows[place.get(id)]?.form ?? "";
   const best = second ? sentence.thoughts?.second_best : null;
   const arcs = rows.filter((row) => row.kind === "word").map((row) => {
-    let arc = arcOf(row, sentence.thoughts?.words?.[row.id], guessed);
-    if (best) {
-      const head = String(best.heads[row.id]), label = best.labels?.[row.id] ?? arc.label;
-      const differs = head !== arc.head || label !== arc.label;
-      arc = differs ? { ...arc, head, label, differs, probability: null, labelProbability: null } : arc;
-    }
+    let arc = inTree(arcOf(row, sentence.thoughts?.words?.[row.id], guessed), row.id, best);
     if (preview && preview.row === row.id) {
       arc = {
         ...arc, head: preview.head ?? arc.head, label: preview.label ?? arc.label, state: "preview", labelState: "preview",
@@ -133,7 +135,7 @@ export function picture(sentence, { preview = null, second = false, enhanced = f
       const cells = cellsOf(row, thoughtOf(row), names), ofRow = marks.get(row.id) ?? [];
       return {
         id: row.id, form: row.form, cells, kind: row.kind, state: row.state, marks: ofRow,
-        spoken: [name(row, cells), ...ofRow.map((mark) => `${mark.name}: ${mark.told}`)].join(", "),
+        spoken: [name(row, cells), ...ofRow.map((mark) => `${mark.name}: ${mark.description}`)].join(", "),
       };
     }),
     tokens: sentence.rows.filter((row) => row.kind === "multiword").map((row) => {
@@ -141,7 +143,7 @@ export function picture(sentence, { preview = null, second = false, enhanced = f
       return { id: row.id, first, last, form: row.form };
     }).filter((token) => place.has(token.first) && place.has(token.last)),
     enhanced: enhanced ? rows.flatMap((row) => [
-      ...depsOf(row.deps).map(([head, label]) => ({ head, label })), ...(suggested.get(row.id) ?? []).map(({ head, label, rule, told }) => ({ head, label, rule, told })),
+      ...depsOf(row.deps).map(([head, label]) => ({ head, label })), ...(suggested.get(row.id) ?? []).map(({ head, label, rule, description }) => ({ head, label, rule, description })),
     ].map((arc) => ({ ...arc, row: row.id, extra: arc.head !== row.head || arc.label !== row.deprel }))).filter((arc) => arc.head === "0" || place.has(arc.head)) : [],
   };
 }

@@ -1,6 +1,6 @@
 // The Search panel: search over the whole file, clusters of the hits, and mass edits with a preview.
 
-import { button, el, show, tell } from "./dom.js";
+import { button, counted, el, show, tell } from "./dom.js";
 import { inWords } from "./edits.js";
 
 const PAGE = 100;
@@ -26,13 +26,13 @@ export class Search {
     this.clusters = el("div", { class: "clusters" });
     this.line = el("p", { class: "soft line", role: "status" });
     this.list = el("ol", { class: "items", "aria-label": "Hits" });
-    this.more = button("Show more", () => this.find(this.hits.length), { class: "more", hidden: true });
+    this.more = button("Show more", () => this.loadMore(), { class: "more", hidden: true });
     show(box,
       el("label", { for: "search-query" }, "Search"), this.query,
       el("p", { class: "buttons" }, button("Find", () => this.find(), { class: "main" }), button("Step through hits (Shift N, Shift P)", () => this.follow())),
       el("details", {}, el("summary", {}, "Clusters of hits"), el("label", { for: "search-table" }, "Properties, such as 2.deprel,2.upos"), this.properties,
         el("p", { class: "buttons" }, button("Count", () => this.count())), this.clusters),
-      el("details", {}, el("summary", {}, "Mass edit"), el("label", { for: "search-changes" }, "Change to"), this.changes,
+      this.massEdit = el("details", {}, el("summary", {}, "Mass edit"), el("label", { for: "search-changes" }, "Change to"), this.changes,
         el("p", { class: "buttons" }, button("Preview", () => this.preview()), this.apply = button("Apply", () => this.edit(), { class: "main", disabled: true }))),
       this.line, this.list, this.more);
     this.changes.addEventListener("input", () => (this.apply.disabled = true));
@@ -45,6 +45,15 @@ export class Search {
   }
 
   shown() {}
+
+  /** Preview a mass edit; without changes, only search. */
+  async propose(query, changes) {
+    this.query.value = query;
+    this.changes.value = changes;
+    this.query.dispatchEvent(new Event("input"));
+    this.massEdit.open = true;
+    await (changes ? this.preview() : this.find());
+  }
 
   focus() {
     this.query.focus();
@@ -80,13 +89,14 @@ export class Search {
     }
     this.line.className = "soft line";
     const which = cluster ? `with ${cluster.values.join(", ")}` : "";
-    this.line.textContent = [`${this.total === 1 ? "1 hit" : `${this.total ?? this.hits.length} hits`} ${which}`.trim(), translated, ...this.hints].filter(Boolean).join("; ");
+    this.line.textContent = [`${counted(this.total, "hit")} ${which}`.trim(), translated, ...this.hints].filter(Boolean).join("; ");
     show(this.list, this.hits.map((hit) => {
       const rows = Object.entries(hit.words ?? {});
       return el("li", {}, el("button", { type: "button", class: "item", onclick: () => this.open(hit) },
         el("span", { class: "value" }, wordsOf(rows)),
         el("span", { class: "soft" }, `${hit.sentence + 1} ${hit.sent_id ?? ""}`), el("bdi", { class: "text" }, hit.text ?? "")));
     }));
+    this.loadMore = () => this.find(this.hits.length);
     this.more.hidden = this.hits.length >= this.total;
     return null;
   }
@@ -98,10 +108,17 @@ export class Search {
 
   /** Make Next and Previous sentence go from hit to hit. */
   follow() {
-    const numbers = [...new Set(this.hits.map((hit) => hit.sentence))];
-    if (!numbers.length) return tell("Search first.");
-    this.state.order = { name: "search", numbers };
+    if (!this.hits.length) return tell("Search first.");
+    this.#order();
     return this.open(this.hits[0]);
+  }
+
+  #order() {
+    const more = async () => {
+      await this.find(this.hits.length);
+      this.#order();
+    };
+    this.state.order = { name: "search", numbers: [...new Set(this.hits.map((hit) => hit.sentence))], more: this.hits.length < this.total ? more : null };
   }
 
   /** Count the hits by properties of their words; an empty query counts all words. */
@@ -133,35 +150,45 @@ export class Search {
   }
 
   #frequencies({ columns, clusters, total }) {
-    return el("table", { class: "cross" }, el("caption", {}, `${columns.join(", ")}: ${total} ${total === 1 ? "cluster" : "clusters"}`),
+    return el("table", { class: "cross" }, el("caption", {}, `${columns.join(", ")}: ${counted(total, "cluster")}`),
       el("tbody", {}, clusters.map(({ values, count }) => el("tr", {}, values.map((value) => el("th", { scope: "row" }, value)), el("td", {}, this.#cell(values, count))))));
   }
 
-  async preview() {
-    this.skipped.clear();
+  /** Preview the mass edit, a page of sentences at a time. */
+  async preview(from = 0) {
+    if (!from) this.skipped.clear();
     try {
-      const answer = await this.state.api.massEdit(this.query.value, this.changes.value, false);
-      const changes = answer.changes ?? [];
+      const answer = await this.state.api.massEdit(this.query.value, this.changes.value, { from, count: PAGE });
+      if (from && answer.version !== this.version) return void this.preview(); // the earlier pages are stale
+      this.version = answer.version;
       this.line.className = "soft line";
-      this.line.textContent = `${answer.total ?? changes.length} sentences would change; nothing has changed yet.${answer.refused?.length ? ` ${answer.refused.length} hits are skipped: ${answer.refused[0].reason ?? ""}` : ""}`;
-      this.apply.disabled = !changes.length;
-      this.more.hidden = true;
-      show(this.list, changes.slice(0, 200).map((change) => el("li", { class: "change" }, el("span", { class: "hits" }, change.hits.map((words) => this.#choice(change, words))), el("button", { type: "button", class: "item", onclick: () => this.open({ sentence: change.sentence, words: { row: change.edits[0]?.row ?? change.edits[0]?.first } }) },
-        el("span", { class: "soft" }, `${change.sentence + 1} ${change.sent_id ?? ""}`), el("b", {}, change.edits.map(unbroken).join("; ")), el("bdi", { class: "text" }, change.text ?? "")))));
+      this.line.textContent = `${counted(answer.total, "sentence")} would change; nothing has changed yet.${answer.refused_total ? ` ${counted(answer.refused_total, "hit")} skipped: ${answer.refused[0].reason ?? ""}` : ""}`;
+      this.apply.disabled = !answer.total;
+      show(this.list, [...(from ? this.list.children : []), ...answer.changes.map((change) => this.#change(change))]);
+      this.loadMore = () => this.preview(this.list.children.length);
+      this.more.hidden = this.list.children.length >= answer.total;
     } catch (refusal) {
       this.#refused(refusal);
     }
+    return undefined;
+  }
+
+  #change(change) {
+    const row = change.edits[0]?.row ?? change.edits[0]?.first;
+    return el("li", { class: "change" }, el("span", { class: "hits" }, change.hits.map((words) => this.#choice(change, words))),
+      el("button", { type: "button", class: "item", onclick: () => this.open({ sentence: change.sentence, words: { row } }) },
+        el("span", { class: "soft" }, `${change.sentence + 1} ${change.sent_id ?? ""}`), el("b", {}, change.edits.map(unbroken).join("; ")), el("bdi", { class: "text" }, change.text ?? "")));
   }
 
   /** The checkbox of a hit; clearing it leaves the hit unchanged. */
   #choice(change, words) {
-    const key = `${change.sentence} ${JSON.stringify(words)}`, ids = Object.values(words).join(" ");
+    const key = `${change.sentence} ${JSON.stringify(words)}`, ids = Object.values(words).join(" "), named = wordsOf(Object.entries(words));
     const box = el("input", {
-      type: "checkbox", checked: true, "aria-label": `Change words ${ids} of sentence ${change.sentence + 1}`, title: `Words ${ids}: clear the checkbox to leave this hit unchanged`,
+      type: "checkbox", checked: true, "aria-label": `Change ${named} of sentence ${change.sentence + 1}`, title: `Clear the checkbox to leave ${named} unchanged`,
       onchange: (event) => {
         if (event.target.checked) this.skipped.delete(key);
         else this.skipped.set(key, { sentence: change.sentence, words });
-        this.line.textContent = `${this.skipped.size} ${this.skipped.size === 1 ? "hit" : "hits"} deselected; nothing has changed yet.`;
+        this.line.textContent = `${counted(this.skipped.size, "hit")} deselected; nothing has changed yet.`;
       },
     });
     return el("label", { class: "check" }, box, ids);
@@ -169,9 +196,9 @@ export class Search {
 
   async edit() {
     try {
-      const answer = await this.state.api.massEdit(this.query.value, this.changes.value, true, [...this.skipped.values()]);
+      const answer = await this.state.api.massEdit(this.query.value, this.changes.value, { apply: true, skip: [...this.skipped.values()], version: this.version });
       this.apply.disabled = true;
-      tell(`${answer.sentences ?? ""} sentences changed. Undo reverts all of them.`, "good");
+      tell(`${counted(answer.sentences, "sentence")} changed. Undo reverts all of them.`, "good");
       await this.state.load();
       await this.state.refresh(null, { own: true });
       this.state.emit("counts");

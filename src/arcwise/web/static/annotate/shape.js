@@ -32,8 +32,8 @@ export class Shape {
 
   #split(row, forms, multiword) {
     if (forms.length < 2) return tell("Type a space where the word should be split.", "bad");
-    const told = multiword ? `${row.form} is now a token of ${forms.join(" ")}` : `${row.form} was split into ${forms.join(" ")}`;
-    return this.state.edit([{ kind: "split-word", row: row.id, forms, keep: 1, multiword }], told);
+    const description = multiword ? `${row.form} is now a token of ${forms.join(" ")}` : `${row.form} was split into ${forms.join(" ")}`;
+    return this.state.edit([{ kind: "split-word", row: row.id, forms, keep: 1, multiword }], description);
   }
 
   /** Split a word into the words of a multiword token, which keeps its form; `typed`: the words typed so far. */

@@ -22,7 +22,7 @@ export class State extends EventTarget {
     this.anchor = null; // start of the selected range, if several words are selected
     this.preview = null; // {row, head, label}: shown, not annotated
     this.second = false; // whether the second-best tree is shown
-    this.because = null; // {told, changed: Map row → explanation} since the last change
+    this.because = null; // {description, changed: Map row → explanation} since the last change
     this.order = null; // {name, numbers, words: number → word to look at}: the worklist or search to step through; null: file order
     this.connected = true;
     this.view = { zoom: 1, vertical: false, enhanced: false, table: false, threshold: 0.95, theme: "auto", side: "worklist", rows: ["upos"], worklist: null, rule: "all", sign: false };
@@ -82,6 +82,11 @@ export class State extends EventTarget {
     return this.sentence?.thoughts?.words?.[id] ?? null;
   }
 
+  /** The second-best tree while it is shown, else null. */
+  get secondBest() {
+    return (this.second && this.sentence?.thoughts?.second_best) || null;
+  }
+
   /** The suggestion for a word if it were unannotated; null until requested. */
   reconsider(id = this.selected) {
     return this.reconsidered.get(`${this.number}/${this.sentence?.version}/${id}`) ?? null;
@@ -128,8 +133,7 @@ export class State extends EventTarget {
   }
 
   select(id, { extend = false } = {}) {
-    if (extend) this.anchor ??= this.selected;
-    else this.anchor = null;
+    this.anchor = extend ? (this.anchor ?? this.selected) : null;
     this.selected = id;
     const redraw = this.preview !== null;
     this.preview = null;
@@ -147,7 +151,7 @@ export class State extends EventTarget {
   }
 
   /** Run an operation that ends with another sentence on the screen. */
-  async #move(operation) {
+  async move(operation) {
     this.#moves += 1;
     try {
       return await operation();
@@ -164,16 +168,13 @@ export class State extends EventTarget {
 
   /** Show a sentence; select `row`, else its first unannotated word, else its first word. */
   open(number, row = this.order?.words?.get(number) ?? null) {
-    return this.#move(() => this.#open(number, row));
+    return this.move(() => this.#open(number, row));
   }
 
   async #open(number, row) {
     if (!this.sentences.has(number)) this.keep(await this.api.sentence(number));
     this.number = number;
-    this.preview = null;
-    this.anchor = null;
-    this.because = null;
-    this.second = false;
+    Object.assign(this, { preview: null, anchor: null, because: null, second: false });
     const words = this.words;
     const wanted = row === null ? null : this.row(String(row));
     this.selected = (wanted ?? words.find((word) => !this.isDone(word)) ?? words[0] ?? this.stops[0])?.id ?? null;
@@ -235,12 +236,12 @@ export class State extends EventTarget {
     return next >= 0 && next < this.document.sentences ? next : null;
   }
 
-  /** Edit the current sentence; `told` describes the edit; `again(message)` prompts again if the input is rejected. */
-  edit(edits, told, { again = null } = {}) {
+  /** Edit the current sentence; `description` describes the edit; `again(message)` prompts again if the input is rejected. */
+  edit(edits, description, { again = null } = {}) {
     if (!edits.length) return;
     const known = this.waiting.length ? null : this.ahead.after(this.number, this.sentence, edits);
     if (this.#unsigned) edits = [...edits, { kind: "set-comment", key: "annotator", value: this.api.annotator }];
-    this.#push({ path: "edits", body: { edits }, drawn: edits, told, again, known: known && complete(known) });
+    this.#push({ path: "edits", body: { edits }, drawn: edits, description, again, known: known && complete(known) });
   }
 
   /** Whether the annotator's name is to be added to the sentence and is missing. */
@@ -249,14 +250,14 @@ export class State extends EventTarget {
   }
 
   /** Change sentence boundaries: "split" before a row, "join" with the next sentence, or "remove". */
-  extent(path, body, told) {
-    this.#push({ path, body, drawn: [], told, renumbers: true });
+  extent(path, body, description) {
+    this.#push({ path, body, drawn: [], description, renumbers: true });
   }
 
   #push(step) {
     this.emit("pushed");
     this.waiting.push({ number: this.number, before: this.sentence, ...step });
-    this.preview = null;
+    Object.assign(this, { preview: null, second: false }); // after a change, another tree is the second-best one
     if (step.known) this.because = reasons(this.waiting.at(-1), step.known);
     this.#send(); // first, so that the server computes while this page draws
     this.emit("sentence");
@@ -350,7 +351,7 @@ export class State extends EventTarget {
 
   /** Undo or redo, after the pending changes. */
   back(which) {
-    return this.#move(() => this.#back(which));
+    return this.move(() => this.#back(which));
   }
 
   async #back(which) {
@@ -367,7 +368,7 @@ export class State extends EventTarget {
     this.document.saved = false;
     const keep = answer.number === this.number ? this.selected : null;
     await this.open(answer.number, keep);
-    this.emit("changed", { number: answer.number, told: answer.told });
+    this.emit("changed", { number: answer.number, description: answer.description });
     await this.load();
     this.emit("counts"); // undoing a mass edit changes other sentences too
     return answer;

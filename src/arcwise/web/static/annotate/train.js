@@ -67,16 +67,16 @@ export class Training {
       this.bar.max = event.total;
       this.bar.value = event.done ?? 0;
     } else this.bar.removeAttribute("value");
-    this.line.textContent = event.told ?? "";
+    this.line.textContent = event.message ?? "";
     this.start.disabled = true;
     return undefined;
   }
 
-  draw({ state = "", progress = 0, told = "", history = null } = {}) {
-    const running = state === "training", error = state === "failed" ? told : null;
+  draw({ state = "", progress = 0, message = "", history = null } = {}) {
+    const running = state === "training", error = state === "failed" ? message : null;
     this.start.disabled = running;
     this.bar.hidden = this.cancel.hidden = !running;
-    if (running) this.progress({ done: progress, total: 1, told });
+    if (running) this.progress({ done: progress, total: 1, message });
     else if (error) this.line.textContent = error;
     if (history) this.history = history;
     const last = this.history.at(-1);

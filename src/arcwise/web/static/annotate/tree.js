@@ -176,7 +176,7 @@ function enhancedGroups(paper, graph, place, places, depth, step, rtl, distances
     const path = linePath(paper, head, modifier, level, { from: -depth, to: -depth - 5 });
     const by = arc.rule ? `, suggested by the rule ${arc.rule}` : "";
     const group = svg("g", { class: `deps${arc.extra ? " extra" : ""}${arc.rule ? " proposed" : ""}`, role: "img", "aria-label": `enhanced: ${arc.row} from ${arc.head}, ${arc.label}${by}` },
-      svg("title", {}, `${arc.row} ← ${arc.head} ${arc.label}${by}${by ? `: ${arc.told}` : ""}`), svg("path", { class: "line", d: path }),
+      svg("title", {}, `${arc.row} ← ${arc.head} ${arc.label}${by}${by ? `: ${arc.description}` : ""}`), svg("path", { class: "line", d: path }),
       svg("path", { class: "tip", d: tipPath(paper, modifier, -depth, -1) }));
     const middle = (head + modifier) / 2, wide = textWidth(arc.label, SMALL_SIZE) + 4;
     group.append(paper.rect({ class: "paper" }, middle, level, wide, SMALL_SIZE + 1), paper.text({ class: "label" }, middle, level, arc.label));

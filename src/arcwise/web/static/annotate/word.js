@@ -4,6 +4,7 @@ import { breakable, button, el, percent, show } from "./dom.js";
 import { focusTree } from "./popups.js";
 import { inWords, labelDecided, theirEdits } from "./edits.js";
 import { guideline } from "./completion.js";
+import { ALL_LIKE_THIS } from "./findings.js";
 import { STATE_NAMES, findingsOf, noteRow } from "./picture.js";
 import { ROWS, TAG_COLUMNS } from "./rows.js";
 
@@ -126,7 +127,7 @@ export class WordPanel {
     return el("div", {}, typed, list, folded, contrary,
       why ? el("p", { class: "line why" }, `${row.id} ${row.form} ${why}.`) : null,
       this.#guidelines(row, arc),
-      also?.length ? el("p", { class: "line why" }, `Suggestions changed because ${state.because.told}: `,
+      also?.length ? el("p", { class: "line why" }, `Suggestions changed because ${state.because.description}: `,
         also.slice(0, 12).map((id) => button(editor.name(id), () => editor.select(id), { class: "link", title: state.because.changed.get(id) }))) : null);
   }
 
@@ -144,7 +145,7 @@ export class WordPanel {
     const here = (entry) => !entry.row || entry.row === row?.id;
     const all = findingsOf(sentence), shown = all.filter(here).sort((a, b) => (a.row ? 0 : 1) - (b.row ? 0 : 1)), elsewhere = all.length - shown.length;
     const line = (entry) => el("li", { class: `finding${entry.warning ? " warning" : ""}` }, el("b", {}, entry.rule === "merge-conflict" ? "⇄ " : "! "), entry.message, el("small", {}, ` ${entry.rule}`),
-      entry.repair ? button(`. ${entry.repair.told}`, () => this.page.repair(entry), { class: "repair", title: entry.repair.edits.map(inWords).join("; ") }) : null,
+      entry.repair ? button(`. ${entry.repair.description}`, () => this.page.repair(entry), { class: "repair", title: entry.repair.edits.map(inWords).join("; ") }) : null,
       theirEdits(entry) ? button(", take theirs", () => this.state.edit(theirEdits(entry), `${entry.row} ${entry.column.toUpperCase()} is theirs`), { class: "repair", title: theirEdits(entry).map(inWords).join("; ") }) : null);
     const lines = shown.slice(0, MOST).map(line);
     if (shown.length > MOST) lines.push(el("li", {}, el("details", {}, el("summary", {}, `${shown.length - MOST} more findings in this sentence`), el("ul", { class: "lines" }, shown.slice(MOST).map(line)))));
@@ -152,6 +153,7 @@ export class WordPanel {
       `Suspicious: ${percent(entry.probability)} probability of an error`,
       entry.instead ? `; proposed: ${entry.instead.label} of ${this.editor.name(String(entry.instead.head))} ` : " ",
       entry.instead ? button("Use it", () => this.#take(entry)) : null,
+      button("All like this", () => this.page.changeAll(entry), { title: ALL_LIKE_THIS }),
       button("It is right", () => this.page.judge(entry.row, "correct"), { title: "Similar words become less suspicious" }),
       button("Never ask", () => this.page.judge(entry.row, "acknowledged"), { title: "Do not list this arc again" }),
       entry.reasons?.length ? el("ul", { class: "reasons" }, entry.reasons.map((reason) => el("li", {}, reason))) : null));

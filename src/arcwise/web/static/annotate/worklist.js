@@ -15,11 +15,11 @@ const PAGE = 100;
 
 export class Worklist {
   constructor(box, state) {
-    Object.assign(this, { box, state, by: "", items: [], total: 0, ready: true });
+    Object.assign(this, { box, state, by: "", items: [], total: 0, rest: 0, ready: true });
     this.list = el("ol", { class: "items", "aria-label": "Sentences" });
     this.line = el("p", { class: "soft line", role: "status" });
     this.choice = el("select", { id: "worklist-by", onchange: () => this.#choose(this.choice.value) }, ORDERS.map(([value, text]) => el("option", { value }, text)));
-    this.more = button("Show more", () => this.#fetch(this.items.length), { class: "more", hidden: true });
+    this.more = button("Show more", () => this.#fetch({ more: true }), { class: "more", hidden: true });
     show(box, el("label", { for: "worklist-by" }, "Order"), this.choice, this.line, this.list, this.more);
     state.on("opened", () => this.#mark());
     state.on("changed", (step) => this.#changed(step.number));
@@ -71,11 +71,18 @@ export class Worklist {
 
   async refresh() {
     this.items = [];
-    await this.#fetch(0);
+    await this.#fetch();
   }
 
-  async #fetch(from) {
-    const by = this.by;
+  /** Whether an order leaves out annotated sentences. */
+  get #isOfUnfinished() {
+    return this.by !== "" && this.by !== "disagreement";
+  }
+
+  /** Fetch the first sentences, or `more` of them. Sentences that were annotated meanwhile stay here, but are gone from the server's list. */
+  async #fetch({ more = false } = {}) {
+    const by = this.by, kept = more ? this.items : [], numbers = new Set(kept.map((item) => item.number));
+    const from = kept.filter((item) => !this.#isOfUnfinished || item.decided < item.words).length;
     this.count = this.state.document.sentences;
     let answer;
     try {
@@ -85,15 +92,15 @@ export class Worklist {
       return;
     }
     if (by !== this.by) return; // another order was chosen meanwhile
-    this.items = [...this.items.slice(0, from), ...answer.items];
-    this.total = answer.total;
-    this.ready = answer.ready;
-    this.state.order = this.by
-      ? { name: this.by, numbers: this.items.map((item) => item.number), words: new Map(this.items.map((item) => [item.number, item.word])) }
-      : null;
+    this.items = [...kept, ...answer.items.filter((item) => !numbers.has(item.number))];
+    Object.assign(this, { total: answer.total, ready: answer.ready, rest: answer.total - from - answer.items.length });
+    this.state.order = this.by ? {
+      name: this.by, numbers: this.items.map((item) => item.number), words: new Map(this.items.map((item) => [item.number, item.word])),
+      more: this.rest > 0 ? () => this.#fetch({ more: true }) : null,
+    } : null;
     this.draw();
     clearTimeout(this.again);
-    if (!answer.ready) this.again = setTimeout(() => this.#fetch(0), answer.items.length ? 1500 : 300);
+    if (!answer.ready) this.again = setTimeout(() => this.#fetch(), answer.items.length ? 1500 : 300);
   }
 
   #value(item) {
@@ -106,13 +113,13 @@ export class Worklist {
     const meaning = ORDERS.find(([value]) => value === this.by)[2];
     const annotated = `annotated words (${this.state.doneMeans})`, fraction = this.items.map((item) => this.#value(item)).find((value) => value.includes("/"));
     const count = `${this.total.toLocaleString("en")} ${this.total === 1 ? "sentence" : "sentences"}${this.ready ? "" : " so far, computing …"}`;
-    const none = this.by && this.by !== "disagreement" ? "No unfinished sentences." : "No sentences.";
+    const none = this.#isOfUnfinished ? "No unfinished sentences." : "No sentences.";
     this.line.textContent = this.ready && !this.total ? none : `${count}; numbers: ${meaning || annotated}${meaning && fraction ? `; ${fraction}: ${annotated}` : ""}`;
     show(this.list, this.items.map((item) => el("li", { "data-number": item.number },
       el("button", { type: "button", class: "item", onclick: () => this.state.open(item.number, item.word) },
         el("span", { class: "value" }, this.#value(item)),
         el("span", { class: "soft" }, `${item.number + 1} ${item.sent_id ?? ""}`), el("bdi", { class: "text" }, item.text)))));
-    this.more.hidden = this.items.length >= this.total;
+    this.more.hidden = this.rest <= 0;
     this.#mark();
   }
 
