@@ -77,3 +77,42 @@ def test_regular_expressions_do_not_freeze_the_editor(tmp_path: Path) -> None:
         assert refused.status == 400
         assert "steps" in refused.json()["error"]
         assert served.set(0, "1", upos="NOUN").status == 200
+
+
+def test_searches_of_a_long_sentence_take_little_memory(tmp_path: Path) -> None:
+    """A million hits, each an object, took 800 MB, and every further search as much again."""
+    file = tmp_path / "long.conllu"
+    file.write_text(long_sentence(3000))
+    with process(file) as served:
+        for query in ("@a[];@b[];@c[]", "@a[];@b[]", "@a[];@b[]; or @b[];@a[upos=X]"):
+            refused = searched(served, query)
+            assert (refused.status, refused.json()["error"]) == (
+                400,
+                "query: more than 1,000,000 hits; make it more specific",
+            )
+        edit = {"query": "@a[];@b[]", "changes": "a.xpos=N"}
+        refused = attack_editor(served, lambda: served.post("/api/mass-edit", edit))
+        assert (refused.status, refused.json()["error"]) == (
+            400,
+            "query: more than 100,000 hits in sentence 1; make it more specific",
+        )
+        assert searched(served, 'form~"a{99999999999}"').status == 400
+        assert searched(served, "[]").json()["total"] == 3000
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("feats", "|".join(f"f{i}=x" for i in range(16_000))),
+        ("deps", "|".join(f"{i}:X" for i in range(500_000))),
+    ],
+)
+def test_a_very_long_field_is_shown_with_few_findings(column: str, value: str, tmp_path: Path) -> None:
+    """Each of a hundred findings had the field in its suggested fix; sorting the arcs stopped the server."""
+    file = tmp_path / "field.conllu"
+    feats, deps = (value if column == name else "_" for name in ("feats", "deps"))
+    file.write_text(ROWS + f"1\tw\tw\tX\t_\t{feats}\t0\troot\t{deps}\t_\n\n")
+    with process(file) as served:
+        opened = attack_editor(served, lambda: served.get("/api/sentence/3"))
+        assert 100 < len(opened.json()["findings"]) < 800
+        assert len(opened.body) < len(value) + 300_000

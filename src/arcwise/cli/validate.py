@@ -108,7 +108,7 @@ def run(
     for text, values, warning in reports:
         if warning and not warnings:
             continue
-        typer.echo(json_text(_bounded(values)) if json else one_line(text))
+        typer.echo(json_text(values) if json else one_line(text))
         shown += 1
         wrong = wrong or not warning
         if shown == max_errors:
@@ -122,21 +122,6 @@ def run(
 
 _Report = tuple[str, dict[str, Any], bool]
 """A line of text, its values for JSON, and whether it is a warning."""
-_LONGEST_REPAIR = 100_000
-"""Characters of the values that a repair in JSON writes. Each finding about a field has the whole field in
-its repair: without a bound, a hundred findings about a field of ten megabytes were a gigabyte."""
-
-
-def _bounded(values: dict[str, Any]) -> dict[str, Any]:
-    """The values of a finding, without a repair that is too long."""
-    if not values.get("repair"):
-        return values
-    parts = [
-        values["repair"]["description"],
-        *(part for edit in values["repair"]["edits"] for part in edit.values()),
-    ]
-    length = sum(len(part) for part in parts if isinstance(part, str))
-    return values if length <= _LONGEST_REPAIR else {**values, "repair": None}
 
 
 def _problems(files: list[str], single_root: bool) -> Iterator[_Report]:

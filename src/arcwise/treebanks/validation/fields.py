@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import lru_cache, wraps
 from itertools import pairwise
@@ -11,7 +12,7 @@ from typing import TypeVar
 
 from arcwise.treebanks.field_values import pairs
 from arcwise.treebanks.rows import DEPREL, DEPS, FEATS, HEAD, LEMMA, MISC, Row
-from arcwise.treebanks.validation.findings import Report, shortened
+from arcwise.treebanks.validation.findings import LONGEST_REPAIR, MOST_OF_A_RULE, Report, shortened
 from arcwise.treebanks.validation.inventory import RELATIONS, universal
 from arcwise.treebanks.validation.raw import RawSentence
 from arcwise.treebanks.validation.repairs import set_field
@@ -27,6 +28,19 @@ ENHANCED_HEAD = re.compile(r"(0|[1-9][0-9]*)(\.[1-9][0-9]*)?", re.ASCII)
 _LOWERCASE = re.compile(r"[a-z]+", re.ASCII)
 _STANDARD_MISC = ("SpaceAfter", "Lang", "Translit", "LTranslit", "Gloss", "LId", "LDeriv", "Ref")
 _SPELLINGS = {name.lower(): name for name in _STANDARD_MISC}
+
+
+class _ProblemList(list[tuple[str, str]]):
+    """Problems of a value; of each rule no more than are reported, because a value may have a million."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._counts: Counter[str] = Counter()
+
+    def add(self, rule: str, message: str) -> None:
+        self._counts[rule] += 1
+        if self._counts[rule] <= MOST_OF_A_RULE + 1:
+            self.append((rule, message))
 
 
 def check_fields(raw: RawSentence, report: Report) -> None:
@@ -71,6 +85,10 @@ def _check_value(
     violations = problems(value)
     if not violations:
         return
+    if len(value) > LONGEST_REPAIR:  # sorting half a million arcs would stop all other threads for a second
+        for rule, message in violations:
+            report.add_field(rule, row, column, message)
+        return
     better = canonical(value)
     remaining = {rule for rule, _ in problems(better)} if better != "_" else set()
     # A repair must fix its rule without violating another.
@@ -111,27 +129,25 @@ def feats_problems(feats: str) -> Problems:
     """
     parts = feats.split("|")
     lower = [part.lower() for part in parts]
-    problems: list[tuple[str, str]] = []
-    if lower != sorted(lower):
-        problems.append(
-            ("unsorted-features", f"features should be in alphabetical order: {shortened(feats)!r}")
-        )
+    problems = _ProblemList()
+    if any(part > next_part for part, next_part in pairwise(lower)):
+        problems.add("unsorted-features", f"features should be in alphabetical order: {shortened(feats)!r}")
     names = set()
     for part in parts:
         match = _FEATURE.fullmatch(part)
         names.add(match[1] if match else part)
         if not match:
-            problems.append(("invalid-feature", f"{shortened(part)!r} is not a feature such as Number=Sing"))
+            problems.add("invalid-feature", f"{shortened(part)!r} is not a feature such as Number=Sing")
             continue
         values = match[2].split(",")
         if len(set(values)) < len(values):
-            problems.append(("repeated-feature-value", f"{shortened(part)!r} repeats a value"))
+            problems.add("repeated-feature-value", f"{shortened(part)!r} repeats a value")
         if [v.lower() for v in values] != sorted(v.lower() for v in values):
-            problems.append(
-                ("unsorted-feature-values", f"values should be in alphabetical order: {shortened(part)!r}")
+            problems.add(
+                "unsorted-feature-values", f"values should be in alphabetical order: {shortened(part)!r}"
             )
     if len(names) < len(parts):
-        problems.append(("repeated-feature", f"{shortened(feats)!r} repeats a feature"))
+        problems.add("repeated-feature", f"{shortened(feats)!r} repeats a feature")
     return tuple(problems)
 
 
@@ -174,33 +190,32 @@ def deps_problems(deps: str) -> Problems:
     pairs = deps_pairs(deps)
     if pairs is None:
         return (("invalid-deps", f"{shortened(deps)!r} is not a list of head:relation pairs separated by |"),)
-    problems: list[tuple[str, str]] = []
-    malformed = [head for head, _ in pairs if not ENHANCED_HEAD.fullmatch(head)]
-    problems += [("invalid-ehead", f"the head {head!r} is not an ID such as 3 or 3.1") for head in malformed]
-    if not malformed:
-        problems += _order_problems(deps, pairs)
+    problems = _ProblemList()
+    for head, _ in pairs:
+        if not ENHANCED_HEAD.fullmatch(head):
+            problems.add("invalid-ehead", f"the head {head!r} is not an ID such as 3 or 3.1")
+    if not problems:
+        _add_order_problems(deps, pairs, problems)
     for head, label in pairs:
         if not _is_enhanced_label(label):
             message = f"{label!r} is not a lowercase relation such as nsubj or obl:in:loc"
-            problems.append(("invalid-edeprel", message))
+            problems.add("invalid-edeprel", message)
         elif universal(label) not in RELATIONS and universal(label) != "ref":
             message = f"{universal(label)!r} in {head}:{label} is not a universal relation"
-            problems.append(("unknown-eudeprel", message))
+            problems.add("unknown-eudeprel", message)
     return tuple(problems)
 
 
-def _order_problems(deps: str, pairs: tuple[tuple[str, str], ...]) -> Problems:
-    heads = [_sort_key(head) for head, _ in pairs]
-    if heads != sorted(heads):
-        return (("unsorted-deps", f"{shortened(deps)!r} should be sorted by head"),)
-    problems = []
+def _add_order_problems(deps: str, pairs: tuple[tuple[str, str], ...], problems: _ProblemList) -> None:
+    if any(_sort_key(head) > _sort_key(next_head) for (head, _), (next_head, _) in pairwise(pairs)):
+        problems.add("unsorted-deps", f"{shortened(deps)!r} should be sorted by head")
+        return
     for (head, label), (next_head, next_label) in pairwise(pairs):
         if head == next_head and next_label < label:
             message = f"relations to head {head} should be in alphabetical order: {shortened(deps)!r}"
-            problems.append(("unsorted-deps-2", message))
+            problems.add("unsorted-deps-2", message)
         elif head == next_head and next_label == label:
-            problems.append(("repeated-deps", f"{head}:{label} is repeated"))
-    return tuple(problems)
+            problems.add("repeated-deps", f"{head}:{label} is repeated")
 
 
 @_cached(1 << 12)
@@ -262,22 +277,22 @@ def misc_problems(misc: str) -> Problems:
     >>> [rule for rule, _ in misc_problems("Gloss=a|spaceafter=No||Gloss=b")]
     ['misc-attr-typo', 'empty-misc', 'repeated-misc']
     """
-    problems: list[tuple[str, str]] = []
+    problems = _ProblemList()
     seen: list[str] = []
     for part in misc.split("|"):
         name, equals, value = part.partition("=")
         if not name and equals:
-            problems.append(("empty-misc-key", f"{shortened(part)!r} has no attribute name before ="))
+            problems.add("empty-misc-key", f"{shortened(part)!r} has no attribute name before =")
         elif not name:
-            problems.append(("empty-misc", "there is an empty attribute; check the vertical bars"))
+            problems.add("empty-misc", "there is an empty attribute; check the vertical bars")
         if name.strip() != name or value.strip() != value:
             message = f"whitespace around the name or value in {shortened(part)!r}"
-            problems.append(("misc-extra-space", message))
+            problems.add("misc-extra-space", message)
         if name in _STANDARD_MISC:
             seen.append(name)
         elif name.strip().lower() in _SPELLINGS:
             spelling = _SPELLINGS[name.strip().lower()]
-            problems.append(("misc-attr-typo", f"{name!r} should be spelt {spelling}"))
+            problems.add("misc-attr-typo", f"{name!r} should be spelt {spelling}")
     problems += [
         ("repeated-misc", f"{name} occurs more than once")
         for name in dict.fromkeys(seen)

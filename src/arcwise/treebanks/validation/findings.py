@@ -12,7 +12,11 @@ from arcwise.treebanks.edits import Edit, edit_to_json
 from arcwise.treebanks.rows import Row
 from arcwise.treebanks.validation.rules import RULES
 
-_MOST_OF_A_RULE = 100  # findings of one rule in one field or line
+MOST_OF_A_RULE = 100
+"""Findings of one rule in one field or line; one more says so."""
+LONGEST_REPAIR = 100_000
+"""Characters that a repair writes. Up to a hundred findings about a field have the whole field in their
+repair: without a bound, those about a field of ten megabytes were a gigabyte of JSON."""
 _LONGEST_MESSAGE = 1000
 _LONGEST_VALUE = 100
 
@@ -111,13 +115,13 @@ class Report:
         if level <= self.level:
             key = rule, line, column
             self._counts[key] += 1
-            if self._counts[key] > _MOST_OF_A_RULE:
-                if self._counts[key] > _MOST_OF_A_RULE + 1:
+            if self._counts[key] > MOST_OF_A_RULE:
+                if self._counts[key] > MOST_OF_A_RULE + 1:
                     return
-                message, repair = f"and more of this rule; the first {_MOST_OF_A_RULE} are listed", None
+                message, repair = f"and more of this rule; the first {MOST_OF_A_RULE} are listed", None
             message = shortened(message, _LONGEST_MESSAGE)
             row = None if row is None else _as_text(row)
-            repair = repair and _lossless(repair)
+            repair = repair and _usable(repair)
             place = self.sentence, self.sent_id, line, row, column
             self.findings.append(Finding(rule, level, *place, _as_text(message), repair))
 
@@ -129,9 +133,11 @@ class Report:
         self.add(rule, row.line, f"{name.upper()}: {message}", row=row.id, column=name, repair=repair)
 
 
-def _lossless(repair: Repair) -> Repair | None:
-    """The repair, or None if it would have to write bytes that are not UTF-8."""
-    written = (value for edit in repair.edits for value in vars(edit).values() if isinstance(value, str))
+def _usable(repair: Repair) -> Repair | None:
+    """The repair, or None if it is too long or would have to write bytes that are not UTF-8."""
+    written = [value for edit in repair.edits for value in vars(edit).values() if isinstance(value, str)]
+    if len(repair.description) + sum(map(len, written)) > LONGEST_REPAIR:
+        return None
     lossless = all(_as_text(value) == value for value in written)
     return Repair(_as_text(repair.description), repair.edits) if lossless else None
 
