@@ -117,6 +117,7 @@ def test_the_address_of_a_file_is_the_same_at_each_start(
     assert secret_path().stat().st_mode & 0o777 == 0o600
     with file_socket(one, None) as first:
         port = first.getsockname()[1]
+        assert 61000 <= port <= 65535  # no outgoing connection has it
         with file_socket(one, None) as second:  # taken: another one
             assert second.getsockname()[1] != port
     with file_socket(one, None) as again:

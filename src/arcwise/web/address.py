@@ -17,8 +17,9 @@ from arcwise.web.security import new_token
 from arcwise.web.server import listening_socket
 
 _SECRET_BYTES = 32
-_FIRST_PORT, _PORTS = 49152, 16384
-"""The dynamic ports, which no service is registered for."""
+_FIRST_PORT, _PORTS = 61000, 4536
+"""Dynamic ports, which no service is registered for, above those that Linux gives to outgoing connections
+(32768 to 60999): one of those may be taken when the server starts again."""
 
 
 def file_token(file: Path, port: int) -> str:
