@@ -1,12 +1,13 @@
 """arcwise inside a program and as a co-process: many short texts, hard input, and latency.
 
-    python -m benchmarks.program [--memory]
+    python -m benchmarks.program [--memory | --confidence]
 
 Short texts are paragraphs of the development data of English-EWT (ARCWISE_TREEBANKS), cut into pieces of one
 or two sentences. They are parsed one by one (``nlp(text)``), with ``nlp.pipe``, and as one text;
 one thread, taking turns. Hard input goes to the standard input of ``arcwise parse`` in a
 separate process, start-up included. ``--memory`` measures only the peak memory of ``arcwise parse`` on long
-raw text, which is the same development data repeated.
+raw text, which is the same development data repeated; ``--confidence`` only the processor time of
+``nlp(text)`` with and without confidences.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from measuring.tables import table
@@ -59,6 +61,21 @@ def rows_of_texts(texts: list[str], model: str, repeat: int) -> list[list[object
     }
     times = interleaved(ways, repeat=repeat)
     return [[model, label, f"{words / s:,.0f}", f"{times[last] / s:.0%}"] for label, s in times.items()]
+
+
+def rows_of_confidences(text: str, repeat: int) -> list[list[object]]:
+    rows: list[list[object]] = []
+    for model in MODELS:
+        nlp = load(model)
+        words = nlp(text, confidence=False).treebank.word_count
+        ways = {
+            "`nlp(text)`": partial(nlp, text),
+            "`nlp(text, confidence=False)`": partial(nlp, text, confidence=False),
+            "`nlp(text, confidence=True)`": partial(nlp, text, confidence=True),
+        }
+        times = interleaved(ways, repeat=repeat, clock=time.process_time)
+        rows += [[model, label, f"{s:.2f}", f"{words / s:,.0f}"] for label, s in times.items()]
+    return rows
 
 
 def hard_inputs(folder: Path) -> dict[str, tuple[list[str], bytes]]:
@@ -144,6 +161,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--answers", type=int, default=50)
     parser.add_argument("--memory", action="store_true", help="measure only the memory for long texts")
+    parser.add_argument("--confidence", action="store_true", help="measure only the time of confidences")
     options = parser.parse_args()
     if "ARCWISE_TREEBANKS" not in os.environ:
         sys.exit("ARCWISE_TREEBANKS: set it to a folder that contains English-EWT/dev.conllu.xz")
@@ -157,6 +175,18 @@ def main() -> None:
         )
         return
     texts = short_texts(folder)
+    if options.confidence:
+        put(
+            "program-confidence",
+            "Confidences of `nlp(text)`",
+            "English-EWT dev as one text, one thread, model loading excluded; processor time, minimum of "
+            f"{options.repeat} rounds in turns. A document of `en` has confidences unless they are switched "
+            "off, one of the greedy `en-fast` only if asked for, since they take a beam.\n\n"
+            + table(
+                ["model", "call", "s", "words/s"], rows_of_confidences("\n\n".join(texts), options.repeat)
+            ),
+        )
+        return
     words = sum(len(text.split()) for text in texts) / len(texts)
     rows = [row for model in MODELS for row in rows_of_texts(texts, model, options.repeat)]
     put(
