@@ -32,13 +32,18 @@ def tab(browser: Any, folder: Path) -> Iterator[Tab]:
         context.close()
 
 
+SHOWN_FILES = """() => {
+  const items = [...document.querySelectorAll("#side-files .item")];
+  const texts = items.map((item) => item.innerText.split(/\\s+/).join(" "));
+  return items.length && items[0].offsetParent && !texts.some((text) => text.includes("…")) ? texts : null;
+}"""
+"""The visible items; the text of a hidden item would have no spaces between its parts."""
+
+
 def files(tab: Tab) -> list[str]:
     tab.page.click("#tab-files")
-    tab.page.wait_for_function(
-        "() => document.querySelector('#side-files .item') && "
-        "!document.querySelector('#side-files').textContent.includes('…')"
-    )
-    return [" ".join(item.split()) for item in tab.page.locator("#side-files .item").all_inner_texts()]
+    texts: list[str] = tab.page.wait_for_function(SHOWN_FILES).json_value()
+    return texts
 
 
 def test_files_with_their_progress(tab: Tab) -> None:
