@@ -38,7 +38,8 @@ def files(tab: Tab) -> list[str]:
         "() => document.querySelector('#side-files .item') && "
         "!document.querySelector('#side-files').textContent.includes('…')"
     )
-    return [" ".join(item.split()) for item in tab.page.locator("#side-files .item").all_inner_texts()]
+    texts = "(items) => items.map((item) => [...item.children].map((part) => part.textContent).join(' ').trim())"
+    return list(tab.page.locator("#side-files .item").evaluate_all(texts))
 
 
 def test_files_with_their_progress(tab: Tab) -> None:
