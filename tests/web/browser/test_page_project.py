@@ -38,7 +38,9 @@ def files(tab: Tab) -> list[str]:
         "() => document.querySelector('#side-files .item') && "
         "!document.querySelector('#side-files').textContent.includes('…')"
     )
-    texts = "(items) => items.map((item) => [...item.children].map((part) => part.textContent).join(' ').trim())"
+    texts = (
+        "(items) => items.map((item) => [...item.children].map((part) => part.textContent).join(' ').trim())"
+    )
     return list(tab.page.locator("#side-files .item").evaluate_all(texts))
 
 
