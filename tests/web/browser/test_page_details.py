@@ -271,15 +271,14 @@ def test_the_measures_of_agreement_have_their_names_on_one_line(browser: Any, tm
 
 def test_the_chosen_arc_has_one_outline_that_says_whether_it_is_annotated(open_page: OpenPage) -> None:
     tab = open_page(GARDEN, model=True)
-    style = (
-        "(choice) => [getComputedStyle(choice).borderTopStyle, getComputedStyle(choice).borderTopWidth,"
-        " getComputedStyle(choice, '::after').content]"
-    )
-    shown = tab.page.locator("#word .choice.now")
-    assert shown.evaluate(style) == ["dashed", "2px", "none"]
+    outlined = """(wanted) => {
+      const choice = document.querySelector('#word .choice.now'), style = choice && getComputedStyle(choice);
+      if (!choice || getComputedStyle(choice, '::after').content !== 'none') return false;
+      return `${style.borderTopWidth} ${style.borderTopStyle}` === wanted;
+    }"""
+    tab.page.wait_for_function(outlined, arg="2px dashed")
     tab.select("4")
-    tab.page.locator("#word .choice.decided.now").wait_for()
-    assert shown.evaluate(style) == ["solid", "2px", "none"]
+    tab.page.wait_for_function(outlined, arg="2px solid")
 
 
 def test_a_change_in_the_preview_of_a_mass_edit_stays_on_one_line(browser: Any, tmp_path: Path) -> None:
