@@ -179,8 +179,10 @@ def test_a_tree_that_is_unreadable_when_it_fits_leads_to_the_vertical_layout(ope
     assert message.is_hidden()
 
 
-def test_the_panels_of_a_project_are_on_one_line(browser: Any, tmp_path: Path) -> None:
-    with STATES["files"].shown(browser, tmp_path) as tab:
+@pytest.mark.parametrize("name", ["files", "compare"])
+def test_the_panels_are_on_one_line(browser: Any, name: str, tmp_path: Path) -> None:
+    with STATES[name].shown(browser, tmp_path) as tab:
+        resize(tab, (1280, 600))
         assert len(edges(tab, "[role=tab]:visible", "top")) == 6
         assert spread(edges(tab, "[role=tab]:visible", "top")) == 0
 
@@ -267,6 +269,18 @@ def test_the_measures_of_agreement_have_their_names_on_one_line(browser: Any, tm
             "Krippendorff's α of labelled arcs",
         ]
         assert spread([box.bounding_box()["height"] for box in names.all()]) < 1
+
+
+def test_the_chosen_arc_has_one_outline_that_says_whether_it_is_annotated(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN, model=True)
+    outlined = """(wanted) => {
+      const choice = document.querySelector('#word .choice.now'), style = choice && getComputedStyle(choice);
+      if (!choice || getComputedStyle(choice, '::after').content !== 'none') return false;
+      return `${style.borderTopWidth} ${style.borderTopStyle}` === wanted;
+    }"""
+    tab.page.wait_for_function(outlined, arg="2px dashed")
+    tab.select("4")
+    tab.page.wait_for_function(outlined, arg="2px solid")
 
 
 def test_a_change_in_the_preview_of_a_mass_edit_stays_on_one_line(browser: Any, tmp_path: Path) -> None:

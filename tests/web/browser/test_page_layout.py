@@ -260,14 +260,14 @@ def test_buttons_of_the_toolbar_have_an_icon_and_a_name(open_page: OpenPage) -> 
     assert all(not text[0].isalnum() and text[1:3].isalpha() for text in texts), texts
 
 
-def test_a_tree_that_is_wider_than_the_window_fades_at_its_edges(open_page: OpenPage) -> None:
+def test_a_tree_that_is_larger_than_the_window_fades_at_its_edges(open_page: OpenPage) -> None:
     tab = open_page(LONG)
     style = tab.page.locator("#tree").evaluate(
         "(box) => [getComputedStyle(box).backgroundImage, getComputedStyle(box).backgroundAttachment]"
     )
-    assert style[0].count("linear-gradient") == 4
+    assert style[0].count("linear-gradient") == 8  # left, right, top and bottom
     # Covers move with the tree, so that a shadow is seen where something is hidden, and nowhere else.
-    assert style[1].split(", ")[:4] == ["local", "local", "scroll", "scroll"]
+    assert style[1].split(", ")[:8] == ["local"] * 4 + ["scroll"] * 4
 
 
 def test_keys_and_columns_of_the_help_card_are_aligned(open_page: OpenPage) -> None:

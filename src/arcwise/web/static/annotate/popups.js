@@ -211,7 +211,7 @@ export function dialog(title, build, attributes = {}) {
     };
     box.addEventListener("close", () => {
       box.remove();
-      document.getElementById("tree").focus({ preventScroll: true });
+      focusTree(); // this event comes late: a popup may have opened since
       done(answer);
     });
     box.addEventListener("keydown", (event) => event.stopPropagation());
