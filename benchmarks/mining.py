@@ -441,7 +441,11 @@ def _sections(
 ) -> Iterator[tuple[str, str, list[str]]]:
     """The name and subtitle of each section of RESULTS.md, and its tables."""
     if arguments.rankings or arguments.signals:
-        yield "mining", "", report(arguments, pairs)
+        slower = [time for time in arguments.time if time != "fast"]
+        name, subtitle = (
+            ("mining-" + "-".join(slower), f": --time {' '.join(slower)}") if slower else ("mining", "")
+        )
+        yield name, subtitle, report(arguments, pairs)
     if arguments.own_history:
         yield "mining-own-history", ": own history", own_history_report(arguments, pairs)
     if arguments.answers:
