@@ -32,23 +32,40 @@ SiblingSentence sentence_of(const ArcScores2& arcs, const SiblingScores3& siblin
           EisnerSpans{spans.data(), static_cast<int>(spans.shape(0) / 2)}};
 }
 
+// Kept between calls, unless the sentence is long: allocating it would take as long as parsing a short one.
+class Workspace {
+ public:
+  explicit Workspace(int words) : used_(words <= KEPT_WORDS ? of_thread() : own_) {}
+  operator EisnerSiblingsWorkspace&() { return used_; }
+
+ private:
+  static constexpr int KEPT_WORDS = 128;
+  static EisnerSiblingsWorkspace& of_thread() {
+    thread_local EisnerSiblingsWorkspace workspace;
+    return workspace;
+  }
+  EisnerSiblingsWorkspace own_;
+  EisnerSiblingsWorkspace& used_;
+};
+
 // (heads, score)
 auto decode(ArcScores2 arcs, SiblingScores3 siblings, bool single_root, Array<int32_t> spans) {
   const SiblingSentence sentence = sentence_of(arcs, siblings, single_root, spans);
-  std::vector<int32_t> heads(sentence.n + 1);
+  auto heads = new_array<int32_t, 1>({arcs.shape(0)});
+  int32_t* to_heads = heads.data();
   double value;
   {
     nb::gil_scoped_release release;
-    EisnerSiblingsWorkspace workspace;
-    value = eisner_siblings_decode(sentence, heads.data(), workspace);
+    Workspace workspace(sentence.n);
+    value = eisner_siblings_decode(sentence, to_heads, workspace);
   }
-  return std::make_tuple(moved(std::move(heads)), value);
+  return std::make_tuple(std::move(heads), value);
 }
 
 double log_partition(ArcScores2 arcs, SiblingScores3 siblings, bool single_root, Array<int32_t> spans) {
   const SiblingSentence sentence = sentence_of(arcs, siblings, single_root, spans);
   nb::gil_scoped_release release;
-  EisnerSiblingsWorkspace workspace;
+  Workspace workspace(sentence.n);
   return eisner_siblings_log_partition(sentence, workspace);
 }
 
@@ -63,7 +80,7 @@ auto marginals(ArcScores2 arcs, SiblingScores3 siblings, bool single_root, Array
   double *to_arcs = of_arcs.data(), *to_siblings = with_siblings ? of_siblings->data() : nullptr, value;
   {
     nb::gil_scoped_release release;
-    EisnerSiblingsWorkspace workspace;
+    Workspace workspace(sentence.n);
     value = eisner_siblings_marginals(sentence, to_arcs, to_siblings, workspace);
   }
   return std::make_tuple(std::move(of_arcs), std::move(of_siblings), value);
@@ -90,7 +107,8 @@ auto relaxation(ArcScores2 arcs, SiblingScores3 siblings, bool single_root, int 
 }  // namespace
 
 void bind_factors_siblings(nb::module_& m) {
-  m.def("eisner_siblings_decode", &decode, "arcs"_a, "siblings"_a, "single_root"_a, "spans"_a);
+  m.def("eisner_siblings_decode", &decode, "arcs"_a, "siblings"_a, "single_root"_a, "spans"_a,
+        "(heads, score): -inf without a tree, NaN for scores that are NaN or too large");
   m.def("eisner_siblings_log_partition", &log_partition, "arcs"_a, "siblings"_a, "single_root"_a, "spans"_a);
   m.def("eisner_siblings_marginals", &marginals, "arcs"_a, "siblings"_a, "single_root"_a, "spans"_a,
         "with_siblings"_a, "(arcs, siblings or None, log Z)");
@@ -98,12 +116,12 @@ void bind_factors_siblings(nb::module_& m) {
         "root_decodes"_a, "node_decodes"_a, "max_decodes"_a,
         "(heads, score, bound, spanning trees, whether arcs were branched on)");
   m.def(
-      "clean_siblings",
-      [](nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu> siblings, double limit) {
+      "first_bad_sibling",
+      [](SiblingScores3 siblings, double limit) {
         if (siblings.shape(0) != siblings.shape(1) || siblings.shape(0) != siblings.shape(2))
           throw nb::value_error("siblings must be (n+1, n+1, n+1)");
-        return clean_siblings(siblings.data(), static_cast<int>(siblings.shape(0)) - 1, limit);
+        return first_bad_sibling(siblings.data(), static_cast<int>(siblings.shape(0)) - 1, limit);
       },
       "siblings"_a, "limit"_a,
-      "The first entry that is NaN or above the limit, or -1; unused ones become -inf.");
+      "The first entry that a tree can use but that is NaN or above the limit, or -1.");
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -135,57 +136,114 @@ def test_every_operation_is_that_of_the_enumeration(
     rng = np.random.default_rng(KINDS.index(kind))
     for n in (1, 2, 3, 4) if labels else (1, 2, 3, 4, 5):
         scores, factors = make(rng, kind, factor_kind, n, labels)
-        rows = enumerated(scores, factors, n, single_root)
-        trees = FactoredTreeDistribution(
-            scores if labels else scores[0],
-            factors=factors,
-            projective=True,
-            single_root=single_root,
-            labels=labels,
-        )
-        if not rows:
-            with pytest.raises(NoTreeError):
-                trees.best()
-            continue
-        values = np.array([row[-1] for row in rows])
-        log_partition = values[0] + np.log(np.exp(values - values[0]).sum())
-        probabilities = np.exp(values - log_partition)
-        assert trees.log_partition == pytest.approx(log_partition, abs=1e-9, rel=1e-12)
-        assert trees.score(trees.best()) == pytest.approx(values[0], abs=1e-9, rel=1e-12)
-        listed = trees.k_best_labelled(len(rows) + 3)
-        assert len({(tree.heads.tobytes(), tree.labels) for tree in listed}) == len(rows)
-        np.testing.assert_allclose([trees.score(tree) for tree in listed], values, rtol=1e-11, atol=1e-9)
-        arcs, parts = np.zeros_like(scores), [np.zeros_like(factor.part_scores) for factor in factors]
-        for (heads, codes, used, _), probability in zip(rows, probabilities, strict=True):
-            for m in range(1, n + 1):
-                arcs[codes[m], heads[m], m] += probability
-            for counts, own in zip(parts, used, strict=True):
-                for part in own:
-                    counts[part] += probability
-        np.testing.assert_allclose(trees.marginals, arcs.sum(axis=0), atol=1e-9)
-        for found, counts in zip(trees.factor_marginals, parts, strict=True):
-            np.testing.assert_allclose(found, counts, atol=1e-9)
-        if labels:
-            np.testing.assert_allclose(trees.label_marginals, arcs, atol=1e-9)
-        entropy = -(probabilities * (values - log_partition)).sum()
-        assert trees.entropy() == pytest.approx(entropy, abs=1e-6)
-        for tree in trees.sample(3, seed=1):
-            assert trees.score(tree) > -np.inf
-        risk = arcs.sum(axis=0)[trees.minimum_risk().heads[1:], np.arange(1, n + 1)].sum()
-        candidates = all_trees(n, projective=True, single_root=single_root)
-        best = max(arcs.sum(axis=0)[heads[1:], np.arange(1, n + 1)].sum() for heads in candidates)
-        assert risk == pytest.approx(best, abs=1e-8)
+        compare(scores, factors, n, single_root, labels)
+
+
+def compare(
+    scores: np.ndarray, factors: list[Factor], n: int, single_root: bool, labels: list[str] | None
+) -> None:
+    """Compare every operation with the enumeration of all trees."""
+    rows = enumerated(scores, factors, n, single_root)
+    trees = FactoredTreeDistribution(
+        scores if labels else scores[0],
+        factors=factors,
+        projective=True,
+        single_root=single_root,
+        labels=labels,
+    )
+    if not rows:
+        with pytest.raises(NoTreeError):
+            trees.best()
+        return
+    values = np.array([row[-1] for row in rows])
+    log_partition = values[0] + np.log(np.exp(values - values[0]).sum())
+    probabilities = np.exp(values - log_partition)
+    assert trees.log_partition == pytest.approx(log_partition, abs=1e-9, rel=1e-12)
+    assert trees.score(trees.best()) == pytest.approx(values[0], abs=1e-9, rel=1e-12)
+    listed = trees.k_best_labelled(len(rows) + 3)
+    assert len({(tree.heads.tobytes(), tree.labels) for tree in listed}) == len(rows)
+    np.testing.assert_allclose([trees.score(tree) for tree in listed], values, rtol=1e-11, atol=1e-9)
+    arcs, parts = np.zeros_like(scores), [np.zeros_like(factor.part_scores) for factor in factors]
+    for (heads, codes, used, _), probability in zip(rows, probabilities, strict=True):
+        for m in range(1, n + 1):
+            arcs[codes[m], heads[m], m] += probability
+        for counts, own in zip(parts, used, strict=True):
+            for part in own:
+                counts[part] += probability
+    np.testing.assert_allclose(trees.marginals, arcs.sum(axis=0), atol=1e-9)
+    for found, counts in zip(trees.factor_marginals, parts, strict=True):
+        np.testing.assert_allclose(found, counts, atol=1e-9)
+    if labels:
+        np.testing.assert_allclose(trees.label_marginals, arcs, atol=1e-9)
+    entropy = -(probabilities * (values - log_partition)).sum()
+    assert trees.entropy() == pytest.approx(entropy, abs=1e-6)
+    for tree in trees.sample(3, seed=1):
+        assert trees.score(tree) > -np.inf
+    risk = arcs.sum(axis=0)[trees.minimum_risk().heads[1:], np.arange(1, n + 1)].sum()
+    candidates = all_trees(n, projective=True, single_root=single_root)
+    best = max(arcs.sum(axis=0)[heads[1:], np.arange(1, n + 1)].sum() for heads in candidates)
+    assert risk == pytest.approx(best, abs=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("kind", ["spread", "holes"])
+@pytest.mark.parametrize("factor_kind", FACTOR_KINDS)
+def test_five_labelled_words_are_those_of_the_enumeration(
+    factor_kind: str, kind: str, single_root: bool
+) -> None:
+    rng, n = np.random.default_rng(31), 5
+    scores, factors = make(rng, kind, factor_kind, n, LABELS)
+    compare(scores, factors, n, single_root, LABELS)
+
+
+@pytest.mark.parametrize("labels", [None, LABELS], ids=["plain", "labelled"])
+@pytest.mark.parametrize("single_root", [True, False])
+def test_an_automaton_with_one_state_gives_the_arc_factored_answers_bit_for_bit(
+    single_root: bool, labels: list[str] | None
+) -> None:
+    rng = np.random.default_rng(0)
+    count = len(labels or [""])
+    options: dict[str, Any] = {"projective": True, "single_root": single_root, "labels": labels}
+    for n in (1, 7, 20):
+        scores = rng.normal(size=(count, n + 1, n + 1))
+        weights = rng.normal(size=count)
+        constraints = Constraints(subtrees=[(2, 4)]) if n > 1 else None
+        for factors, moved in (
+            ([], scores),
+            ([HeadAutomaton([[0] * count])], scores),
+            ([HeadAutomaton([[0] * count], [weights])], scores + weights[:, None, None]),
+        ):
+            trees, expected = (
+                kind(array if labels else array[0], constraints=constraints, **options, **more)
+                for kind, array, more in (
+                    (FactoredTreeDistribution, scores, {"factors": factors}),
+                    (TreeDistribution, moved, {}),
+                )
+            )
+            assert trees.log_partition == expected.log_partition
+            # With labels, the probability of an arc is the sum of those of its labels.
+            np.testing.assert_allclose(trees.marginals, expected.marginals, rtol=0, atol=1e-15 * bool(labels))
+            if labels:
+                np.testing.assert_array_equal(trees.label_marginals, expected.label_marginals)
+                assert trees.k_best_labelled(5) == expected.k_best_labelled(5)
+            else:
+                assert trees.k_best_labelled(5) == expected.k_best(5)
+            assert trees.best() == expected.best()
+            assert trees.minimum_risk().heads.tolist() == expected.minimum_risk().heads.tolist()
+            assert trees.sample(4, seed=1) == expected.sample(4, seed=1)
+            assert trees.entropy() == pytest.approx(expected.entropy(), abs=1e-10)
 
 
 @pytest.mark.parametrize("single_root", [True, False])
 def test_factors_that_add_nothing_give_the_arc_factored_answers(single_root: bool) -> None:
-    # To 1e-12 and not bit for bit: the arc-factored kernel sums weights, this one logarithms.
+    # To 1e-12 and not bit for bit: other charts add in another order.
     rng = np.random.default_rng(0)
     for n in (1, 7, 20):
         scores = rng.normal(size=(2, n + 1, n + 1))
-        options = {"projective": True, "single_root": single_root, "labels": LABELS}
+        options: dict[str, Any] = {"projective": True, "single_root": single_root, "labels": LABELS}
         expected = TreeDistribution(scores, **options)
-        for factor in (HeadAutomaton([[0, 0]]), Siblings(np.zeros((n + 1,) * 3))):
+        for factor in (HeadAutomaton([[1, 0], [0, 1]]), Siblings(np.zeros((n + 1,) * 3))):
             trees = FactoredTreeDistribution(scores, factors=[factor], **options)
             assert trees.log_partition == pytest.approx(expected.log_partition, rel=1e-12)
             np.testing.assert_allclose(trees.label_marginals, expected.label_marginals, atol=1e-12)
@@ -257,8 +315,13 @@ def test_constraints_hold(factor_kind: str) -> None:
 
     allowed = [tree for tree in trees.k_best_labelled(1000) if obeys(tree)]
     assert conditional.k_best_labelled(1000) == allowed
+    assert conditional.best() == allowed[0]
     mass = sum(trees.prob(tree) for tree in allowed)
     assert np.exp(conditional.log_partition - trees.log_partition) == pytest.approx(mass, rel=1e-10)
+    expected = np.zeros_like(conditional.marginals)
+    for tree in allowed:
+        expected[tree.heads[1:], np.arange(1, n + 1)] += trees.prob(tree) / mass
+    np.testing.assert_allclose(conditional.marginals, expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("both_sides", [False, True])
@@ -307,7 +370,7 @@ def test_a_batch_is_its_sentences_at_any_number_of_threads() -> None:
 @pytest.mark.parametrize("factor_kind", ["siblings", "automaton"])
 def test_a_long_sentence(factor_kind: str) -> None:
     rng, n = np.random.default_rng(1), 500
-    factor = Siblings(np.zeros((n + 1,) * 3)) if factor_kind == "siblings" else HeadAutomaton([[0]])
+    factor = Siblings(np.zeros((n + 1,) * 3)) if factor_kind == "siblings" else HeadAutomaton([[1], [0]])
     scores = rng.normal(size=(n + 1, n + 1))
     trees = FactoredTreeDistribution(scores, factors=[factor], projective=True, single_root=True)
     expected = TreeDistribution(scores, projective=True, single_root=True)

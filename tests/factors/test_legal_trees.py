@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from arcwise import native
+from arcwise.errors import InputError
 from arcwise.factors import AtMostOne, FactoredTreeDistribution, HeadAutomaton, Leaf, LegalRules, legal_trees
 from arcwise.inference import Scores, TreeDistribution
 from reference.enumerate_trees import all_trees
@@ -71,31 +72,69 @@ def test_the_tree_is_the_best_of_all(
 ) -> None:
     rng = np.random.default_rng(KINDS.index(kind))
     for n in (1, 2, 3, 4):
-        scores = random_scores(rng, n, kind)
-        best = TreeDistribution(scores, labels=LABELS, projective=projective, single_root=single_root)
-        if best.log_partition == -np.inf:
-            continue
-        gains = gains_of(scores, decoder, projective, single_root)
-        value = -np.inf
-        for heads in all_trees(n, projective=projective, single_root=single_root):
-            for chosen in product(range(len(LABELS)), repeat=n):
-                gain = sum(gains[chosen[m - 1], heads[m], m] for m in range(1, n + 1))
-                if gain > value:
-                    names = ["", *(LABELS[code] for code in chosen)]
-                    value = max(value, gain - penalty(rules, heads, names))
-        found = legal_trees(
-            Scores.dense([scores], LABELS), rules, settings_of(decoder, projective, single_root)
-        )
-        assert found.gaps.tolist() == [0.0]
-        assert found.values[0] == pytest.approx(value, abs=1e-8, rel=1e-9)
-        if value == -np.inf:
-            assert found.parses.parsed.tolist() == [0]
-            continue
-        heads = np.array([-1, *found.parses.heads])
-        codes = found.parses.labels
-        names = ["", *(LABELS[code] for code in codes)]
-        gain = sum(gains[codes[m - 1], heads[m], m] for m in range(1, n + 1))
-        assert gain - penalty(rules, heads, names) == pytest.approx(value, abs=1e-8, rel=1e-9)
+        compare(random_scores(rng, n, kind), rules, decoder, projective, single_root)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("projective", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
+def test_the_tree_over_five_words_is_the_best_of_all(
+    rules: LegalRules, kind: str, projective: bool, single_root: bool
+) -> None:
+    scores = random_scores(np.random.default_rng([5, KINDS.index(kind)]), 5, kind)
+    compare(scores, rules, "map", projective, single_root)
+
+
+def compare(scores: np.ndarray, rules: LegalRules, decoder: str, projective: bool, single_root: bool) -> None:
+    """Compare the legal tree with the best of all labelled trees."""
+    n = scores.shape[-1] - 1
+    best = TreeDistribution(scores, labels=LABELS, projective=projective, single_root=single_root)
+    if best.log_partition == -np.inf:
+        return
+    gains = gains_of(scores, decoder, projective, single_root)
+    value = -np.inf
+    for heads in all_trees(n, projective=projective, single_root=single_root):
+        by_word = [gains[:, heads[m], m].tolist() for m in range(1, n + 1)]
+        for chosen in product(range(len(LABELS)), repeat=n):
+            gain = sum(of_label[code] for of_label, code in zip(by_word, chosen, strict=True))
+            if gain > value:
+                names = ["", *(LABELS[code] for code in chosen)]
+                value = max(value, gain - penalty(rules, heads, names))
+    found = legal_trees(Scores.dense([scores], LABELS), rules, settings_of(decoder, projective, single_root))
+    assert found.gaps.tolist() == [0.0]
+    assert found.values[0] == pytest.approx(value, abs=1e-8, rel=1e-9)
+    if value == -np.inf:
+        assert found.parses.parsed.tolist() == [0]
+        return
+    heads = np.array([-1, *found.parses.heads])
+    codes = found.parses.labels
+    names = ["", *(LABELS[code] for code in codes)]
+    gain = sum(gains[codes[m - 1], heads[m], m] for m in range(1, n + 1))
+    assert gain - penalty(rules, heads, names) == pytest.approx(value, abs=1e-8, rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("projective", [True, False])
+def test_500_words(projective: bool) -> None:
+    scores = random_scores(np.random.default_rng(3), 500, "ordinary")
+    rules = LegalRules((AtMostOne(("b",)),))
+    settings = settings_of("map", projective, single_root=True)
+    found = legal_trees(Scores.dense([scores], LABELS), rules, settings, max_decodes=40)
+    heads, codes = np.array([-1, *found.parses.heads]), found.parses.labels
+    names = ["", *(LABELS[code] for code in codes)]
+    assert penalty(rules, heads, names) == 0
+    value = scores[codes, heads[1:], np.arange(1, 501)].sum()
+    assert found.values[0] == pytest.approx(value)
+    best = TreeDistribution(scores, labels=LABELS, projective=projective, single_root=True)
+    assert value <= found.bounds[0] + 1e-6
+    assert found.bounds[0] <= best.score(best.best()) + 1e-6
+
+
+def test_a_sentence_without_words_is_refused() -> None:
+    with pytest.raises(InputError, match="n >= 1 words"):
+        legal_trees(Scores.dense([np.zeros((3, 1, 1))], LABELS), HARD, settings_of("map", True, True))
 
 
 def integer_program(gains: np.ndarray, rules: LegalRules, *, projective: bool, single_root: bool) -> float:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arcwise import native
-from arcwise.errors import ArcwiseError, NoTreeError
-from arcwise.factors import FactoredTreeDistribution, Siblings, best_tree_with_siblings
+from arcwise.errors import ArcwiseError, InputError, NoTreeError
+from arcwise.factors import FactoredTreeDistribution, HeadAutomaton, Siblings, best_tree_with_siblings
 from arcwise.inference import TreeDistribution
 from reference.enumerate_trees import all_trees
 
@@ -171,12 +170,14 @@ def test_bad_input_is_refused_in_one_sentence(options: dict[str, object], messag
         best_tree_with_siblings(**(arguments | options))  # type: ignore[arg-type]
 
 
-def test_siblings_outside_trees_may_be_anything() -> None:
-    array = np.full((4, 4, 4), np.nan)
-    for h, s, m in ((0, 0, 1), (0, 0, 2), (0, 0, 3), (0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 1, 2), (1, 1, 3)):
-        array[h, s, m] = 1.0
-    for h, s, m in ((1, 2, 3), (2, 2, 1), (2, 2, 3), (3, 3, 2), (3, 3, 1), (3, 2, 1)):
-        array[h, s, m] = 2.0
-    assert native.clean_siblings(array, 1e300) == -1
-    assert np.isfinite(array).sum() == 14
-    assert (array[~np.isfinite(array)] == -np.inf).all()
+def test_only_siblings_are_taken() -> None:
+    with pytest.raises(InputError, match=r"siblings: found <HeadAutomaton.*expected Siblings"):
+        best_tree_with_siblings(np.zeros((3, 3)), HeadAutomaton([[0]]), single_root=True)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_500_words() -> None:
+    scores = np.random.default_rng(0).normal(size=(501, 501))
+    expected = TreeDistribution(scores, projective=False, single_root=True)
+    tree = best_tree_with_siblings(scores, Siblings(np.zeros((501,) * 3)), single_root=True)
+    assert (tree.tree, tree.is_optimal) == (expected.best(), True)

@@ -252,6 +252,9 @@ SIBLING_TREES = FACTOR_TESTS + "[siblings-ordinary-False-plain]"
 AUTOMATON_TREES = FACTOR_TESTS + "[automaton-ordinary-True-plain]"
 LEGAL, LEGAL_BATCH = "factors/legal_trees.cpp", "factors/legal_batch.cpp"
 LEGAL_TREES = "tests/factors/test_legal_trees.py::test_the_tree_is_the_best_of_all"
+SIBLING_BLOCKS, SIBLING_SHIFT = "factors/eisner_siblings_blocks.hpp", "factors/eisner_siblings_shift.hpp"
+SIBLING_ARRAYS = "tests/factors/test_eisner_siblings.py::"
+SIBLING_SPANS = "tests/factors/test_factors.py::test_constraints_hold[siblings]"
 SIBLING_CHART, RELAXATION = "factors/eisner_siblings_chart.hpp", "factors/sibling_relaxation.cpp"
 BEST_SIBLING_TREES = "tests/factors/test_sibling_trees.py::test_the_tree_is_the_best_of_all[ordinary-True]"
 SIBLING_SCORES, SIBLING_TRAINER = "siblings/sibling_features.cpp", "siblings/sibling_trainer.cpp"
@@ -270,7 +273,12 @@ FACTOR_FAULTS = [
     Fault("labels given up cost nothing", LEGAL_BATCH, "marginal * (1 + share - highest)", "marginal", LEGAL_TREES + "[hard-ordinary-True-True-minimum_risk]"),
     Fault("half of the words not searched", LEGAL, "middle + 1", "middle + 2", LEGAL_TREES + "[hard-ordinary-True-True-map]"),
     Fault("inner siblings left out", SIBLING_CHART, "Semiring::plus(first, Semiring::dot3(s.a, s.b, s.c, s.length))", "first", SIBLING_TREES),
-    Fault("siblings found by their first alone", SIBLING_CHART, "s.length == 0 || first >= value(sibling)", "true", SIBLING_TREES),
+    Fault("siblings found by their first alone, given spans", SIBLING_CHART, "s.length == 0 || first >= value(sibling)", "true", SIBLING_SPANS),
+    Fault("siblings found by their first alone", SIBLING_BLOCKS, "first >= value(sibling)", "true", SIBLING_TREES),
+    Fault("siblings on the left from the same columns alone", SIBLING_BLOCKS, "push_left(i, first, last);", "", SIBLING_ARRAYS + "test_trees_with_siblings_are_the_best_of_all"),
+    Fault("bad scores of siblings not seen", SIBLING_BLOCKS, "single |= !(value <= limit);", "", SIBLING_ARRAYS + "test_every_bad_score_is_found[4-nan]"),
+    Fault("bad scores of siblings summed", SIBLING_SHIFT, "result_.is_valid &= !any(~valid & exist);", "", SIBLING_ARRAYS + "test_every_bad_score_is_found[4-nan]"),
+    Fault("siblings of other modifiers of the block read too", SIBLING_SHIFT, "farther ? values : none", "values", SIBLING_ARRAYS + "test_every_number_of_words_up_to_thirty[ordinary-True]"),
     Fault("a bound without the automata", RELAXATION, "value += head_values_[h];", "", BEST_SIBLING_TREES),
     Fault("a search without multipliers", RELAXATION, "weights_[at] += change;", "", BEST_SIBLING_TREES),
     Fault("siblings scored without the pair", SIBLING_SCORES, "pairs_[s * side + m] + with_head(s)", "with_head(s)", SIBLING_SLOPES),

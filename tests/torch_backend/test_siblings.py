@@ -189,12 +189,23 @@ def test_longer_sentences_agree_with_the_factored_distribution(
 
 @pytest.mark.slow
 def test_500_words() -> None:
-    batch = random_batch([320], dtype=torch.float32, padding=0, forbidden=0.0)
-    batch.siblings.nan_to_num_(0.0)
-    batch.scores.nan_to_num_(0.0)
-    zero = PaddedSiblings(batch.scores, torch.zeros_like(batch.siblings), batch.lengths, True)
-    first_order = TreeCRF(batch.scores, projective=True, single_root=True)
+    n = 500
+    scores = torch.from_numpy(np.random.default_rng(1).normal(size=(1, n + 1, n + 1))).float()
+    lengths = torch.tensor([n], dtype=torch.int32)
+    zero = PaddedSiblings(scores, torch.zeros((1,) + (n + 1,) * 3), lengths, True)
+    first_order = TreeCRF(scores, projective=True, single_root=True)
+    torch.testing.assert_close(sibling_operators.log_partition(zero).float(), first_order.log_partition)
+    assert torch.equal(sibling_operators.decode(zero)[0], first_order.best())
+
+
+@pytest.mark.slow
+def test_marginals_of_320_words() -> None:
+    n = 320
+    scores = torch.from_numpy(np.random.default_rng(1).normal(size=(1, n + 1, n + 1))).float()
+    lengths = torch.tensor([n], dtype=torch.int32)
+    zero = PaddedSiblings(scores, torch.zeros((1,) + (n + 1,) * 3), lengths, True)
     log_z, arcs, _ = sibling_operators.marginals(zero)
+    first_order = TreeCRF(scores, projective=True, single_root=True)
     torch.testing.assert_close(log_z.float(), first_order.log_partition)
     torch.testing.assert_close(arcs, first_order.marginals, rtol=1e-4, atol=1e-6)
 

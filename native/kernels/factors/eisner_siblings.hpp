@@ -2,8 +2,8 @@
 // answers of HeadGrammar (grammars.hpp) without automata, with vectorised inner sums.
 //
 // arcs is (n+1)×(n+1), siblings (n+1)×(n+1)×(n+1): siblings[h,s,m] scores dependent m of h next to s, the dependent before it on the
-// same side, or s = h for the first one. -inf forbids. Entries that no tree uses are not read. Where no tree exists the value is -inf.
-// Every operation is O(n³).
+// same side, or s = h for the first one. -inf forbids. Entries that no tree uses may hold anything. Where no tree exists the value is
+// -inf, and NaN if a score that a tree can use is NaN or above LARGEST_SCORE. Every operation is O(n³).
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -25,22 +25,28 @@ struct SiblingSentence {
 };
 
 // The scores of a sentence in the order in which the chart reads them: sibling scores by head and modifier, the inner siblings from left
-// to right. Rows are padded to whole LANES with -inf.
+// to right. The modifiers on each side of a head stand in blocks of LANES, whose rows are equally long, and the same place of all rows
+// of a block is the same sibling; -inf where there is none. A row may be read up to LANES - 1 places beyond its siblings.
 struct SiblingRows {
   int n = 0;
   int64_t length = 0;           // of all rows
   std::vector<int64_t> starts;  // (n+1)², where the row of head and modifier begins
+  std::vector<int64_t> heads;   // n+2, where the rows of a head begin
   std::vector<double> arcs;     // (n+1)²
   std::vector<double> first;    // (n+1)², siblings[h,h,m]
   std::vector<double> rows;     // the siblings strictly between
 
-  // Places for a sentence of so many words; arcs and first are -inf, rows have -inf at their ends.
+  // Places for a sentence of so many words; arcs and first are -inf.
+  void lay_out(int words);
+  // The same, with -inf around the siblings.
   void start(int words);
   int64_t cell(int h, int m) const { return static_cast<int64_t>(h) * (n + 1) + m; }
   double* row(int h, int m) { return rows.data() + starts[cell(h, m)]; }
   const double* row(int h, int m) const { return rows.data() + starts[cell(h, m)]; }
   // By sibling: siblings[h,s,m] is inner(h,m)[s].
   double* inner(int h, int m) { return row(h, m) - (h < m ? h : m) - 1; }
+  // The length of the rows of the block that begins with a modifier.
+  int block_length(int h, int first) const;
 };
 
 // Memory that calls reuse; grows on demand. One per thread.
@@ -73,7 +79,7 @@ double eisner_siblings_max_marginals_rows(bool single_root, EisnerSpans spans, d
 // The logarithm of the probability of every arc, at least LEAST_LOG_PROBABILITY; false, and nothing written, if there is no tree.
 bool eisner_siblings_log_marginals_rows(bool single_root, double* arcs, EisnerSiblingsWorkspace& workspace);
 
-// The first entry of siblings that a tree can use but that is NaN or above the limit, or -1; entries that no tree uses become -inf.
-int64_t clean_siblings(double* siblings, int n, double limit);
+// The first entry of siblings that a tree can use but that is NaN or above the limit, or -1.
+int64_t first_bad_sibling(const double* siblings, int n, double limit);
 
 }  // namespace arcwise

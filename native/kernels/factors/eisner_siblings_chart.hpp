@@ -13,7 +13,7 @@
 
 namespace arcwise {
 
-// The semirings of eisner_chart.hpp with products of three rows. dot3_back replaces each weight c_k by the probability of its term.
+// The semirings of eisner_chart.hpp with products of three rows. dot3_back<true> replaces each weight c_k by the probability of its term.
 struct SiblingMaxPlus : MaxPlus {
   static constexpr double nothing =
       zero;  // the adjoint of a cell that no tree uses; here an adjoint is the best score around a cell
@@ -36,6 +36,7 @@ struct SiblingMaxPlus : MaxPlus {
     cell_adjoint = plus(cell_adjoint, adjoint + weight);
     return adjoint + weight + cell;
   }
+  template <bool keep_terms>
   static void dot3_back(double adjoint, double, const double* a, const double* b, double* c, double* da,
                         double* db, int length) {
     const Lanes d = spread(adjoint);
@@ -43,7 +44,7 @@ struct SiblingMaxPlus : MaxPlus {
       const Lanes left = load(a + k), right = load(b + k), weight = d + load(c + k);
       store(da + k, larger(load(da + k), weight + right));
       store(db + k, larger(load(db + k), weight + left));
-      store(c + k, weight + left + right);
+      if constexpr (keep_terms) store(c + k, weight + left + right);
     }
   }
   static double dot3(const double* a, const double* b, const double* c, int length) {
@@ -67,6 +68,7 @@ struct SiblingSumProduct : SumProduct {
     cell_adjoint += adjoint * weight;
     return adjoint * weight * cell;
   }
+  template <bool keep_terms>
   static void dot3_back(double adjoint, double, const double* a, const double* b, double* c, double* da,
                         double* db, int length) {
     const Lanes d = spread(adjoint);
@@ -74,7 +76,7 @@ struct SiblingSumProduct : SumProduct {
       const Lanes left = load(a + k), right = load(b + k), weight = d * load(c + k);
       store(da + k, load(da + k) + weight * right);
       store(db + k, load(db + k) + weight * left);
-      store(c + k, weight * left * right);
+      if constexpr (keep_terms) store(c + k, weight * left * right);
     }
   }
 };
@@ -99,6 +101,7 @@ struct SiblingLogSum : LogSum {
     cell_adjoint += share;
     return share;
   }
+  template <bool keep_terms>
   static void dot3_back(double adjoint, double sum, const double* a, const double* b, double* c, double* da,
                         double* db, int length) {
     const Lanes d = spread(adjoint);
@@ -106,7 +109,7 @@ struct SiblingLogSum : LogSum {
       const Lanes share = d * exp_of_nonpositive(load(a + k) + load(b + k) + load(c + k) - sum);
       store(da + k, load(da + k) + share);
       store(db + k, load(db + k) + share);
-      store(c + k, share);
+      if constexpr (keep_terms) store(c + k, share);
     }
   }
 };
@@ -195,7 +198,8 @@ class EisnerSiblingsChart {
   double first_weight(int head, int modifier) const { return weights_.first[weights_.cell(head, modifier)]; }
   static int next_to(int head, int modifier) { return head < modifier ? head + 1 : head - 1; }
 
-  // The probability of every arc; those of siblings replace the weights.
+  // The probability of every arc; with siblings_too, those of siblings replace the weights.
+  template <bool siblings_too>
   void outside(double* arcs, std::vector<double>& memory);
   void walk(std::vector<int32_t>& pending, int32_t* heads) const;
 
@@ -221,10 +225,10 @@ class EisnerSiblingsChart {
 };
 
 // From the last column to the first, from the root inwards: when a cell is read, everything that uses it has been.
-template <typename Semiring>
+template <typename Semiring, bool siblings_too>
 class EisnerSiblingsOutside {
  public:
-  // arcs: (n+1)². The probabilities of siblings replace the weights.
+  // arcs: (n+1)².
   EisnerSiblingsOutside(const EisnerSiblingsChart<Semiring>& chart, SiblingRows& weights, double* arcs,
                         std::vector<double>& memory)
       : chart_(chart), weights_(weights), arcs_(arcs), adjoints_(memory, weights.n, Semiring::nothing) {
@@ -248,39 +252,43 @@ class EisnerSiblingsOutside {
  private:
   using Splits = typename EisnerSiblingsChart<Semiring>::Splits;
 
-  void between_back(int i, int j) {
+  [[gnu::always_inline]] void between_back(int i, int j) {
     const double adjoint = Semiring::join(adjoints_.between(i)[j], adjoints_.between(j)[i]);
     back(adjoint, chart_.cells().between(i)[j], chart_.span_splits(i, j));
   }
-  void complete_back(int head, int end) {
+  [[gnu::always_inline]] void complete_back(int head, int end) {
     const double adjoint = Semiring::join(adjoints_.complete(head)[end], adjoints_.by_end(end)[head]);
     back(adjoint, chart_.cells().complete(head)[end], chart_.complete_splits(head, end));
   }
   // Adjoints stand at the same places as the cells that the splits point to.
   double* adjoint_of(const double* cell) const { return adjoints_.rows + (cell - chart_.cells().rows); }
 
-  void back(double adjoint, double cell, Splits s) {
+  [[gnu::always_inline]] void back(double adjoint, double cell, Splits s) {
     if (cell == Semiring::zero || adjoint == Semiring::nothing) return;
     Semiring::dot_back(adjoint, cell, s.a, s.b, adjoint_of(s.a), adjoint_of(s.b), s.length);
   }
-  void arc_back(int head, int modifier) {
+  [[gnu::always_inline]] void arc_back(int head, int modifier) {
     const int64_t at = weights_.cell(head, modifier);
     const double cell = chart_.cells().incomplete(head)[modifier];
     const double adjoint = adjoints_.incomplete(head)[modifier];
     const auto s = chart_.sibling_splits(head, modifier);
     if (cell == Semiring::zero || adjoint == Semiring::nothing) {
-      std::fill_n(s.c, s.length, Semiring::nothing);
-      weights_.first[at] = Semiring::nothing;
+      if constexpr (siblings_too) {
+        std::fill_n(s.c, s.length, Semiring::nothing);
+        weights_.first[at] = Semiring::nothing;
+      }
       return;
     }
     const double inner_adjoint = Semiring::part_adjoint(adjoint, weights_.arcs[at]);
     const double inner = Semiring::span_of(cell, weights_.arcs[at]);
     const int next = chart_.next_to(head, modifier);
     arcs_[at] = Semiring::posterior(cell, adjoint);
-    weights_.first[at] =
+    const double first_term =
         Semiring::term_back(inner_adjoint, inner, weights_.first[at], chart_.cells().complete(modifier)[next],
                             adjoints_.complete(modifier)[next]);
-    Semiring::dot3_back(inner_adjoint, inner, s.a, s.b, s.c, adjoint_of(s.a), adjoint_of(s.b), s.length);
+    if constexpr (siblings_too) weights_.first[at] = first_term;
+    Semiring::template dot3_back<siblings_too>(inner_adjoint, inner, s.a, s.b, s.c, adjoint_of(s.a),
+                                               adjoint_of(s.b), s.length);
   }
 
   const EisnerSiblingsChart<Semiring>& chart_;
@@ -290,8 +298,9 @@ class EisnerSiblingsOutside {
 };
 
 template <typename Semiring>
+template <bool siblings_too>
 void EisnerSiblingsChart<Semiring>::outside(double* arcs, std::vector<double>& memory) {
-  EisnerSiblingsOutside<Semiring>(*this, weights_, arcs, memory);
+  EisnerSiblingsOutside<Semiring, siblings_too>(*this, weights_, arcs, memory);
 }
 
 // The best tree, from the top down. What waits is (kind, a, b): C(a,b) or S(a,b).

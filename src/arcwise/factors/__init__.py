@@ -2,6 +2,11 @@
 
 from arcwise.factors.batch import FactoredTreeDistributionBatch
 from arcwise.factors.distribution import FactoredTreeDistribution
+from arcwise.factors.eisner_siblings import (
+    eisner_siblings_decode,
+    eisner_siblings_log_partition,
+    eisner_siblings_marginals,
+)
 from arcwise.factors.head_automaton import HeadAutomaton
 from arcwise.factors.legal_rules import AtMostOne, Leaf, LegalRules, learned_rules, ud_rules
 from arcwise.factors.legal_trees import LegalTrees, legal_trees
@@ -19,6 +24,9 @@ __all__ = [
     "LegalTrees",
     "Siblings",
     "best_tree_with_siblings",
+    "eisner_siblings_decode",
+    "eisner_siblings_log_partition",
+    "eisner_siblings_marginals",
     "learned_rules",
     "legal_trees",
     "ud_rules",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError
+from arcwise.factors.arc_kernel import ArcKernel
 from arcwise.factors.head_automaton import HeadAutomaton
 from arcwise.factors.sibling_kernel import SiblingKernel
 from arcwise.factors.siblings import Siblings
@@ -37,7 +39,7 @@ class FactorCombination:
         """Check the factors against a sentence and combine them."""
         count = 1 if labels is None else len(labels)
         siblings = np.zeros((0, 0, 0))
-        automaton = HeadAutomaton(np.zeros((1, count), np.int32))
+        automaton = _one_state(count)
         states = np.zeros((1, 0), np.int64)
         for factor in factors:
             if isinstance(factor, Siblings):
@@ -57,10 +59,17 @@ class FactorCombination:
         """Whether there are sibling scores and no automaton."""
         return bool(self.factors) and all(isinstance(factor, Siblings) for factor in self.factors)
 
-    def kernel(self) -> native.HeadFactors | SiblingKernel:
-        """Return the native factors."""
+    def kernel(self) -> native.HeadFactors | SiblingKernel | ArcKernel:
+        """Return the fastest kernel for the factors."""
+        if self.is_siblings_alone:
+            return SiblingKernel(self.siblings, self._general)
+        if not self.siblings.size and len(self.states) == 1:
+            return ArcKernel(self.automaton)
+        return self._general()
+
+    def _general(self) -> native.HeadFactors:
         automaton = self.automaton
-        general = native.HeadFactors(
+        return native.HeadFactors(
             self.siblings,
             automaton.next_states,
             automaton.weights,
@@ -68,7 +77,6 @@ class FactorCombination:
             automaton.final_weights,
             automaton.start,
         )
-        return SiblingKernel(self.siblings, general) if self.is_siblings_alone else general
 
     @property
     def part_scores(self) -> Floats:
@@ -101,3 +109,9 @@ class FactorCombination:
     def score(self, tree: Tree, labels: tuple[str, ...] | None) -> float:
         """Return the sum of the factors' scores of a tree."""
         return sum(factor.score(tree, labels) for factor in self.factors)
+
+
+@cache
+def _one_state(labels: int) -> HeadAutomaton:
+    """Return the automaton that adds nothing."""
+    return HeadAutomaton(np.zeros((1, labels), np.int32))

@@ -202,10 +202,12 @@ class FactoredTreeDistribution:
         return self._trees(heads, codes)
 
     def _trees(self, heads: Heads, codes: npt.NDArray[np.int32]) -> list[Tree]:
+        # Copies, so that one kept tree does not keep the others.
+        rows = [row.copy() for row in heads]
         if self.labels is None:
-            return [Tree(row) for row in heads]
+            return [Tree.of_decoded(row) for row in rows]
         names = [label_names(row, self.labels) for row in codes]
-        return [Tree(row, labels) for row, labels in zip(heads, names, strict=True)]
+        return [Tree.of_decoded(row, labels) for row, labels in zip(rows, names, strict=True)]
 
     def _checked(self, value: float) -> float:
         if value == -np.inf:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,11 +20,11 @@ class SiblingKernel:
     """The operations of ``native.HeadFactors`` for one ``Siblings`` and no automaton.
 
     Siblings do not depend on labels, so the labels of each arc are summed, or their best one taken, before
-    the chart is filled. ``general`` lists and samples trees.
+    the chart is filled. The kernel that ``general`` returns lists and samples trees.
     """
 
     siblings: Floats
-    general: native.HeadFactors
+    general: Callable[[], native.HeadFactors]
 
     def log_partition(self, scores: Floats, single_root: bool, spans: Codes) -> float:
         """Return log Z."""
@@ -45,21 +46,21 @@ class SiblingKernel:
     def k_best(self, scores: Floats, single_root: bool, spans: Codes, k: int) -> tuple[Heads, Codes, Floats]:
         """Return heads, label codes and scores of the k best labelled trees."""
         if k > 1:
-            return self.general.k_best(scores, single_root, spans, k)
+            return self.general().k_best(scores, single_root, spans, k)
         arcs = scores[0] if len(scores) == 1 else np.ascontiguousarray(scores.max(axis=0))
         heads, value = native.eisner_siblings_decode(arcs, self.siblings, single_root, spans)
         if value == -np.inf:
             return heads[None][:0], heads[None][:0], np.zeros(0)
-        codes = np.full(heads.shape, -1, np.int32)
-        words = np.arange(1, len(heads))
-        codes[1:] = scores[:, heads[1:], words].argmax(axis=0)
+        codes = np.zeros(len(heads), np.int32)
+        if len(scores) > 1:
+            codes[1:] = scores[:, heads[1:], np.arange(1, len(heads))].argmax(axis=0)
         return heads[None], codes[None], np.array([value])
 
     def sample(
         self, scores: Floats, single_root: bool, spans: Codes, count: int, seed: int
     ) -> tuple[Heads, Codes, float]:
         """Draw trees; returns their heads and label codes, and log Z."""
-        return self.general.sample(scores, single_root, spans, count, seed)
+        return self.general().sample(scores, single_root, spans, count, seed)
 
 
 def _summed(scores: Floats) -> Floats:

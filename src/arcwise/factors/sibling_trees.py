@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
-from arcwise.errors import NoTreeError
+from arcwise.errors import InputError, NoTreeError
 from arcwise.factors.siblings import Siblings
 from arcwise.inference.arguments import tree_count
 from arcwise.inference.sentence_scores import check_arc_scores
@@ -66,6 +66,10 @@ def best_tree_with_siblings(
     >>> best.tree, best.value, best.is_optimal
     (Tree.from_heads([0, 1]), 2.0, True)
     """
+    if not isinstance(siblings, Siblings):
+        raise InputError(
+            f"siblings: found {siblings!r}, expected Siblings; other factors need projective trees"
+        )
     arcs = np.ascontiguousarray(check_arc_scores(scores, None, "scores"))
     siblings.check(len(arcs) - 1)
     heads, value, bound, decodes, branched = native.sibling_relaxation(

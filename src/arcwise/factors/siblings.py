@@ -17,20 +17,20 @@ class Siblings:
 
     scores: shape (n+1, n+1, n+1). ``scores[h, s, m]`` is added when m is the next dependent of h after s on
         the same side, outward from h; ``scores[h, h, m]`` when m is the first one on its side. -inf forbids
-        it. Other entries are not read.
+        it. Other entries may hold anything. A contiguous float64 array is not copied: do not change it
+        afterwards.
 
     >>> Siblings(np.zeros((3, 3, 3)))
     <Siblings of 2 words>
     """
 
     def __init__(self, scores: npt.ArrayLike) -> None:
-        array = np.array(floats(scores, "siblings"), order="C")
+        array = np.ascontiguousarray(floats(scores, "siblings"))
         if array.ndim != 3 or len({*array.shape}) != 1 or len(array) < 2:
             raise InputError(
                 f"siblings: found shape {array.shape}, expected (n+1, n+1, n+1) for n >= 1 words"
             )
-        # Entries that no tree uses may hold anything; they become -inf.
-        first_bad = native.clean_siblings(array, LARGEST_SCORE)
+        first_bad = native.first_bad_sibling(array, LARGEST_SCORE)
         if first_bad >= 0:
             h, s, m = (int(i) for i in np.unravel_index(first_bad, array.shape))
             raise InputError(
