@@ -84,4 +84,13 @@ def test_a_mass_edit_of_this_window_is_not_said_to_come_from_another(open_page: 
     tab.page.get_by_role("button", name="Apply").click()
     tab.page.locator("#side-search", has_text="Done.").wait_for()  # the sentence has been reloaded
     assert tab.page.evaluate("own.state.row('1').xpos") == "N"
-    assert "1 sentences changed" in tab.said()
+    assert "1 sentence changed" in tab.said()
+
+
+def test_a_closing_dialog_leaves_the_focus_to_a_prompt_that_has_opened(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.press("?")
+    tab.page.locator("#help").wait_for()
+    tab.page.evaluate("() => { document.getElementById('help').close(); own.commands(); }")
+    tab.page.locator("#help").wait_for(state="detached")
+    assert tab.page.evaluate("document.activeElement.closest('.picker') !== null")
