@@ -398,7 +398,7 @@ def many_states() -> list[HeadAutomaton]:
         (lambda: distribution(HeadAutomaton([[0, 0]])), "transitions for 2 labels"),
         (lambda: distribution(HeadAutomaton([[0]]), projective=False), "need projective=True"),
         (lambda: distribution(*many_states()), "states together, expected at most 4096"),
-        (lambda: distribution("x"), "expected a list"),
+        (lambda: distribution("x"), "found \\['x'\\], expected a list of HeadAutomaton and Siblings"),
         (
             lambda: distribution(HeadAutomaton([[0]], [[-np.inf]])).best(),
             "no projective tree over the 2 words",

@@ -278,7 +278,7 @@ FACTOR_FAULTS = [
     Fault("siblings on the left from the same columns alone", SIBLING_BLOCKS, "push_left(i, first, last);", "", SIBLING_ARRAYS + "test_trees_with_siblings_are_the_best_of_all"),
     Fault("bad scores of siblings not seen", SIBLING_BLOCKS, "single |= !(value <= limit);", "", SIBLING_ARRAYS + "test_every_bad_score_is_found[4-nan]"),
     Fault("bad scores of siblings summed", SIBLING_SHIFT, "result_.is_valid &= !any(~valid & exist);", "", SIBLING_ARRAYS + "test_every_bad_score_is_found[4-nan]"),
-    Fault("siblings of other modifiers of the block read too", SIBLING_SHIFT, "farther ? values : none", "values", SIBLING_ARRAYS + "test_every_number_of_words_up_to_thirty[ordinary-True]"),
+    Fault("the best sibling counted twice", SIBLING_SHIFT, "is_dead ? none : values - best", "is_dead ? none : values", SIBLING_ARRAYS + "test_sums_of_the_general_kernel_are_the_same[ordinary]"),
     Fault("a bound without the automata", RELAXATION, "value += head_values_[h];", "", BEST_SIBLING_TREES),
     Fault("a search without multipliers", RELAXATION, "weights_[at] += change;", "", BEST_SIBLING_TREES),
     Fault("siblings scored without the pair", SIBLING_SCORES, "pairs_[s * side + m] + with_head(s)", "with_head(s)", SIBLING_SLOPES),

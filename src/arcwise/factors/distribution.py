@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from arcwise.errors import InputError, NoTreeError
 from arcwise.factors.combination import Factor, FactorCombination
-from arcwise.factors.head_automaton import HeadAutomaton
 from arcwise.factors.sibling_kernel import SiblingKernel
-from arcwise.factors.siblings import Siblings
 from arcwise.inference.arc_matrices import ArcMatrices, Floats, Heads
 from arcwise.inference.arguments import a_tree, label_set, seed_number, tree_count
 from arcwise.inference.constraints import Constraints
@@ -36,6 +35,7 @@ class FactoredTreeDistribution:
     O(n³ Q P² + n² Q² P L) with automata of Q states together; P is Q if they have joint weights, else 1.
     ``Siblings`` as the only factor has a faster, dedicated chart.
 
+    >>> from arcwise.factors import HeadAutomaton
     >>> labels = ["subj", "obj"]
     >>> scores = np.zeros((2, 4, 4))
     >>> scores[0] = 1  # every arc prefers to be a subject
@@ -59,10 +59,9 @@ class FactoredTreeDistribution:
     ) -> None:
         if not projective:
             raise InputError("projective: found False; factors need projective=True")
-        if not isinstance(factors, list | tuple) or not all(
-            isinstance(factor, HeadAutomaton | Siblings) for factor in factors
-        ):
-            raise InputError(f"factors: found {factors!r}, expected a list of HeadAutomaton and Siblings")
+        if not isinstance(factors, list | tuple) or not all(isinstance(factor, Factor) for factor in factors):
+            names = " and ".join(kind.__name__ for kind in get_args(Factor))
+            raise InputError(f"factors: found {factors!r}, expected a list of {names}")
         self.tree_class = PROJECTIVE[bool(single_root)]
         self.labels = None if labels is None else label_set(labels)
         self.constraints = constraints
