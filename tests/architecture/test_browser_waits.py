@@ -9,14 +9,21 @@ TESTS = Path(__file__).parents[1] / "web" / "browser"
 
 
 def expressions_waited_for(source: str) -> list[str]:
-    """What ``wait_for_function`` is given in this source that is no function."""
-    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    """The arguments of ``wait_for_function`` that are not functions; a name stands for its string."""
+    program = ast.parse(source)
+    strings = {
+        node.targets[0].id: ast.unparse(node.value)
+        for node in ast.walk(program)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
     waits = [
-        call
-        for call in calls
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "wait_for_function"
+        ast.unparse(node.args[0])
+        for node in ast.walk(program)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "wait_for_function"
     ]
-    return [said for wait in waits if "=>" not in (said := ast.unparse(wait.args[0]))]
+    return [argument for argument in waits if "=>" not in strings.get(argument, argument)]
 
 
 def test_browser_tests_wait_for_functions() -> None:
@@ -28,3 +35,7 @@ def test_browser_tests_wait_for_functions() -> None:
 def test_an_expression_is_found() -> None:
     source = 'page.wait_for_function("own.ready")\npage.wait_for_function("() => own.ready")\n'
     assert expressions_waited_for(source) == ["'own.ready'"]
+    named = 'READY = "own.ready"\nSHOWN = "() => own.shown"\n' + "".join(
+        f"page.wait_for_function({name})\n" for name in ("READY", "SHOWN", "unknown")
+    )
+    assert expressions_waited_for(named) == ["READY", "unknown"]
