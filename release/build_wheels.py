@@ -180,11 +180,15 @@ def build(
     }
     command = [python, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps"]
     command += ["--no-build-isolation", "--wheel-dir", str(raw), str(ROOT)]
-    run([*command, *(f"-C{name}={value}" for name, value in options.items() if value)], environment)
+    # The long name of -C, which pip of Python 3.10 does not have.
+    run(
+        [*command, *(f"--config-settings={name}={value}" for name, value in options.items() if value)],
+        environment,
+    )
     (compiled,) = raw.glob("*.whl")
     checked = raw / "checked"
-    plan = ["--plat", platform.tag, "--only-plat", "--wheel-dir", str(checked)]
-    run([python, "-m", "auditwheel", "repair", *plan, str(compiled)], environment)
+    repair = str(ROOT / "release" / "repair_wheel.py")
+    run([python, repair, str(compiled), platform.tag, str(checked)], environment)
     (wheel,) = checked.glob("*.whl")
     return Path(shutil.copy(wheel, output / wheel.name))
 

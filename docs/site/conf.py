@@ -18,6 +18,7 @@ exclude_patterns: list[str] = []
 html_theme = "furo"
 html_title = f"arcwise {release}"
 html_static_path = ["static"]
+html_favicon = "static/icon.svg"  # without one, browsers ask the host for /favicon.ico
 html_css_files = ["arcwise.css"]
 html_js_files = ["copy.js"]
 html_copy_source = False

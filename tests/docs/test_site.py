@@ -99,6 +99,14 @@ def test_nothing_is_fetched_from_elsewhere(site: Path, pages: dict[Path, Page]) 
     assert sheets == []
 
 
+def test_every_page_names_an_icon(pages: dict[Path, Page]) -> None:
+    """Otherwise browsers ask the host for /favicon.ico."""
+    missing = [
+        path.name for path, page in pages.items() if not any("icon.svg" in link for link in page.loaded)
+    ]
+    assert missing == []
+
+
 def test_every_picture_has_a_description(pages: dict[Path, Page]) -> None:
     assert {path.name: page.undescribed for path, page in pages.items() if page.undescribed} == {}
 
