@@ -41,4 +41,4 @@ def test_the_page_shows_what_the_commands_print(
         if "Suspect=" in misc
     }
     assert (len(marks), len(marks & wrong)) == (16, 16)
-    assert "Suspect=0.5468|SuspectHead=3|SuspectDeprel=det" in marked.text
+    assert "Suspect=0.5464|SuspectHead=3|SuspectDeprel=det" in marked.text
