@@ -156,6 +156,42 @@ def test_rules_are_learned_stored_and_used(tmp_path: Path, capsys: pytest.Captur
     assert "at_most_one" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("labels", "violated"),
+    [
+        (("nsubj", "obj"), False),
+        (("nsubj", "nsubj"), True),
+        (("nsubj:pass", "csubj"), True),
+        (("nsubj:outer", "nsubj"), False),
+        (("csubj:outer", "nsubj"), False),
+        (("nsubj:outer", "nsubj:outer"), False),
+        (("obj", "obj"), True),
+        (("obj", "iobj"), False),
+    ],
+)
+def test_the_guidelines_on_subjects_and_objects(labels: tuple[str, str], violated: bool) -> None:
+    assert ud_rules().violated_by(one_clause(*labels)).tolist() == [violated]
+
+
+def one_clause(*labels: str, times: int = 1) -> Treebank:
+    """Sentences of a verb with dependents."""
+    rows = [
+        "1 eat _ VERB _ _ 0 root _ _",
+        *(f"{i} x _ X _ _ 1 {label} _ _" for i, label in enumerate(labels, 2)),
+    ]
+    return Treebank.from_string(("\n".join(rows).replace(" ", "\t") + "\n\n") * times)
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_pair_of_relations_is_a_rule_unless_a_head_has_both(together: bool) -> None:
+    clauses = [one_clause("ccomp"), one_clause("xcomp"), one_clause("iobj", times=legal_rules.LEAST_HEADS)]
+    clauses += [one_clause("ccomp", "xcomp")] * together
+    rules = learned_rules(Treebank.from_string("".join(clause.text for clause in clauses)))
+    names = [rule.name for rule in rules.at_most_one]
+    assert ("ccomp or xcomp" in names) is not together
+    assert "iobj" in names
+
+
 def test_rules_come_from_a_file(parser: ScoredParser, treebank: Treebank, tmp_path: Path) -> None:
     path = tmp_path / "rules.toml"
     path.write_text('[[at_most_one]]\nlabels = ["nsubj"]\n[[leaf]]\nlabels = ["det"]\n')
