@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Sequence
-
 import pytest
 
 from arcwise.mining.similar_words import SimilarWords
@@ -81,7 +78,7 @@ def test_without_a_close_relative_only_the_query_remains(head: int) -> None:
     )
     words = SimilarWords.of(treebank[0], 2, head, "nsubj")
     assert words.changes == ""
-    assert words.search == "'@word[lemma=dog upos=NOUN deprel=obj] < @head[upos=VERB]'"
+    assert words.query == "@word[lemma=dog upos=NOUN deprel=obj] < @head[upos=VERB]"
     assert len(list(Query.parse(words.query).hits(treebank))) == 1
 
 
@@ -89,8 +86,6 @@ def test_without_a_close_relative_only_the_query_remains(head: int) -> None:
 def test_special_characters_find_their_word(form: str) -> None:
     treebank = bank(f"{form}/NOUN/2/obj runs/VERB/0/root")
     words = SimilarWords.of(treebank[0], 1, 2, "nsubj")
-    arguments: Sequence[str] = shlex.split(words.search)
-    assert arguments == [words.query, "--set", "word.deprel=nsubj", "--preview"]
     assert corrected(words, treebank)[0][0] == (2, "nsubj")
 
 

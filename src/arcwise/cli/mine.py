@@ -213,7 +213,8 @@ def _review(
             similar = SimilarWords.of(
                 result.treebank[suspect.sentence], suspect.word, suspect.proposed_head, suspect.proposed_label
             )
-            echo(f"   All like this: arcwise search {similar.search} {quote(file)}")
+            preview = f" --set {quote(similar.changes)} --preview" if similar.changes else ""
+            echo(f"   All like this: arcwise search {quote(similar.query)}{preview} {quote(file)}")
         answered += 1
         if answered % _REFIT == 0:
             log_odds = adaptation.log_odds(judged)

@@ -45,12 +45,6 @@ class SimilarWords:
             changes.append(f"word.deprel={quoted_value(proposed_label)}")
         return cls(query, "; ".join(changes))
 
-    @property
-    def search(self) -> str:
-        """The arguments of ``arcwise search``, without the file."""
-        preview = f" --set {_shell(self.changes)} --preview" if self.changes else ""
-        return _shell(self.query) + preview
-
 
 def _path(heads: list[int], labels: list[str], upos: list[str], word: int, new: int) -> str | None:
     """The part of a query that leads to the proposed head, as ``@new``; None if it is no close relative."""
@@ -69,8 +63,3 @@ def _path(heads: list[int], labels: list[str], upos: list[str], word: int, new: 
 
 def _tests(*pairs: tuple[str, str]) -> str:
     return " ".join(f"{name}={quoted_value(value)}" for name, value in pairs)
-
-
-def _shell(text: str) -> str:
-    """An argument in single quotes."""
-    return "'" + text.replace("'", "'\"'\"'") + "'"
