@@ -117,6 +117,7 @@ def train(
     source = FREE[name]
     parts = {part: _read(folder, source.treebank or name, part) for part in ("train", "dev", "test")}
     target = (SHIPPED if source.shipped else ROOT / "models") / f"{source.code}.arcwise"
+    target.parent.mkdir(exist_ok=True)
     with Progress() as progress:
         if task == "train":
             packed = _trained(name, parts, parser_file, texts, progress).pack()
@@ -292,13 +293,14 @@ def _register(source: Source, card: ModelCard, target: Path) -> None:
 
 
 def _trained_before(command: str, source: Source, saved: Pipeline) -> str:
+    machine = "an H200" if saved.parser.info.get("device") == "cuda" else "a CPU"
     if "--parser" not in command:
-        return "; the network was trained on an H200" if saved.parser.info.get("device") == "cuda" else ""
+        return f"; the network was trained on {machine}" if saved.parser.info.get("device") else ""
     if source.lessons:
-        return "; `recipes/taught_english.py` trained teachers and parser on an H200"
+        return f"; `recipes/taught_english.py` trained teachers and parser on {machine}"
     return (
-        "; the parser was trained with these options on an H200 (without `--parser`, the command trains it "
-        "as well)"
+        f"; the parser was trained with these options on {machine} (without `--parser`, the command trains "
+        "it as well)"
     )
 
 

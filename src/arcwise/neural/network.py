@@ -18,6 +18,8 @@ from arcwise.neural.shape import NetworkShape
 
 SLOPE = 0.1
 """Negative slope of the leaky ReLU."""
+_CACHED_ROWS = 256
+"""Words whose labels are scored at a time on the CPU."""
 SIBLING_SIDES = ("sibling_head", "sibling_inner", "sibling_outer")
 
 
@@ -181,8 +183,15 @@ class Network(nn.Module):
     def _label_scores(self, heads: Tensor, dependents: Tensor) -> Tensor:
         """log P(state | arc), (…, S), from the vectors of heads and dependents, (…, R)."""
         S, R = self.shape.states, self.shape.label_size
-        from_heads = heads @ self.label_product.permute(1, 0, 2).reshape(R, S * R)
-        bilinear = (from_heads.view(*heads.shape[:-1], S, R) @ dependents[..., None]).squeeze(-1)
+        product = self.label_product.permute(1, 0, 2).reshape(R, S * R)
+
+        def bilinear_scores(of_heads: Tensor, of_dependents: Tensor) -> Tensor:
+            return ((of_heads @ product).view(-1, S, R) @ of_dependents[..., None]).squeeze(-1)
+
+        # On the CPU in slices whose S·R products per word stay in the cache.
+        rows = len(heads.flatten(0, -2)) if heads.is_cuda else _CACHED_ROWS
+        slices = zip(heads.flatten(0, -2).split(rows), dependents.flatten(0, -2).split(rows), strict=True)
+        bilinear = torch.cat([bilinear_scores(*of_slice) for of_slice in slices]).view(*heads.shape[:-1], S)
         affine = heads @ self.label_head.t() + dependents @ self.label_dependent.t()
         return (bilinear + affine + self.label_bias).log_softmax(-1)
 

@@ -44,7 +44,7 @@ class _Layer(Function):
     ) -> Tensor:
         size = of_outputs.shape[2]
         # A single product for all positions and both directions; only the recurrent part is sequential.
-        gates = torch.addmm(bias, rows, of_inputs.t())
+        gates = _product(rows, of_inputs.t()).add_(bias)
         outputs, outputs_before, cells_before, squashed = (
             gates.new_empty(len(gates), 2 * size) for _ in range(4)
         )
@@ -54,18 +54,20 @@ class _Layer(Function):
             ]
             output, cell = (gates.new_zeros(counts[0], size) for _ in range(2))
             weights = of_outputs[way].t().contiguous()
+            # tanh(x) = 2 σ(2x) - 1, because torch computes σ nine times as fast as tanh.
             for place, count in _positions(counts, backwards=way == 1):
                 gate, out, out_before, cell_before, tanh = (value[place] for value in values)
                 last, kept = output[:count], cell[:count]
                 out_before.copy_(last)
                 cell_before.copy_(kept)
                 gate.addmm_(last, weights)
-                gate[:, : 2 * size].sigmoid_()
-                gate[:, 2 * size : 3 * size].tanh_()
-                gate[:, 3 * size :].sigmoid_()
+                gate[:, 2 * size : 3 * size].mul_(2)
+                gate.sigmoid_()
+                gate[:, 2 * size : 3 * size].mul_(2).sub_(1)
                 let_in, forget, new, let_out = gate.chunk(4, 1)
                 kept.mul_(forget).addcmul_(let_in, new)
-                torch.tanh(kept, out=tanh)
+                torch.mul(kept, 2, out=tanh)
+                tanh.sigmoid_().mul_(2).sub_(1)
                 torch.mul(let_out, tanh, out=last)
                 out.copy_(last)
         ctx.save_for_backward(rows, of_inputs, of_outputs, gates, outputs_before, cells_before, squashed)
@@ -102,9 +104,16 @@ class _Layer(Function):
                 of_out[place].mul_(of_output)
                 of_cell.mul_(forget[place])
                 torch.mm(slopes[place], of_outputs[way], out=of_output)
-            torch.mm(slopes.t(), last, out=recurrent_gradient[way])
-        of_rows, of_weights = gate_gradient @ of_inputs, gate_gradient.t() @ rows
+            recurrent_gradient[way] = _product(slopes.t(), last)
+        of_rows, of_weights = _product(gate_gradient, of_inputs), _product(gate_gradient.t(), rows)
         return of_rows, of_weights, gate_gradient.sum(0), recurrent_gradient, None
+
+
+def _product(left: Tensor, right: Tensor) -> Tensor:
+    """Matrix product; factors and result in bfloat16 if torch may use it (``repeatable``)."""
+    if torch.get_float32_matmul_precision() != "medium":
+        return left @ right
+    return (left.bfloat16() @ right.bfloat16()).float()
 
 
 def _positions(counts: Sequence[int], *, backwards: bool) -> Iterator[tuple[slice, int]]:

@@ -223,6 +223,29 @@ class NetworkTrainer:
             torch.cuda.set_rng_state(torch.from_numpy(np.array(state["random.cuda"])), self._data.device)
 
 
+def _multiplies_bfloat16() -> bool:
+    """Whether the CPU multiplies bfloat16 (AVX-512 BF16)."""
+    # A private function of torch, which has no public one: without it, training is slower.
+    return bool(getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)())
+
+
+@contextmanager
+def _fast_products() -> Iterator[None]:
+    """Let torch multiply matrices in bfloat16, with sums in float32, on a CPU that has instructions for it.
+
+    Training then takes half the time. On other CPUs torch would emulate them.
+    """
+    if not _multiplies_bfloat16():
+        yield
+        return
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
 @contextmanager
 def repeatable(device: str, seed: int) -> Iterator[None]:
     """Make torch deterministic for a seed and device; restore its settings on exit.
@@ -233,7 +256,8 @@ def repeatable(device: str, seed: int) -> Iterator[None]:
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:2")
     torch.manual_seed(seed % 2**63)
     if not device.startswith("cuda"):
-        yield
+        with _fast_products():
+            yield
         return
     torch.cuda.manual_seed(seed % 2**63)
     matmul, memory = torch.backends.cuda.matmul, _DETERMINISTIC

@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 
 from arcwise.neural.packed_lstm import packed_lstm
+from arcwise.neural.trainer import repeatable
 
 COUNTS = {
     "one word": [1],
@@ -49,3 +50,31 @@ def test_no_sentence_sees_another() -> None:
     before, after = (packed_lstm(layer, some, [3, 2, 2]) for some in (rows, changed))
     assert (before[[1, 2, 4, 6]] == after[[1, 2, 4, 6]]).all()
     assert (before[[0, 3, 5]] != after[[0, 3, 5]]).any(1).all()
+
+
+def test_products_in_bfloat16_are_close_to_those_of_torch() -> None:
+    torch.manual_seed(6)
+    layer = nn.LSTM(24, 16, bidirectional=True)
+    rows = torch.randn(9, 24, requires_grad=True)
+    weights = torch.randn(9, 32)
+    learned = [rows, *layer.parameters()]
+    with repeatable("cpu", seed=1):
+        packed = packed_lstm(layer, rows, [3, 3, 2, 1])
+        gradients = torch.autograd.grad((packed * weights).sum(), learned)
+    expected = layer(PackedSequence(rows, torch.tensor([3, 3, 2, 1])))[0].data
+    torch.testing.assert_close(packed, expected, rtol=0.02, atol=0.02)
+    for gradient, of_torch in zip(
+        gradients, torch.autograd.grad((expected * weights).sum(), learned), strict=True
+    ):
+        assert (gradient - of_torch).norm() <= 0.02 * of_torch.norm()
+
+
+@pytest.mark.parametrize("supported", [True, False])
+def test_training_multiplies_in_bfloat16_only_where_the_processor_does(
+    monkeypatch: pytest.MonkeyPatch, supported: bool
+) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: supported)
+    before = torch.get_float32_matmul_precision()
+    with repeatable("cpu", seed=1):
+        assert torch.get_float32_matmul_precision() == ("medium" if supported else before)
+    assert torch.get_float32_matmul_precision() == before

@@ -153,7 +153,7 @@ FAULTS = [
     Fault("backwards=way == 1", "backwards=way == 0", lstm),
     Fault("forget - forget * forget", "forget * forget", lstm),
     Fault("of_cell.mul_(forget[place])", "pass", lstm),
-    Fault("torch.mm(slopes.t(), last, out=", "torch.mm(slopes.t(), before, out=", lstm),
+    Fault("_product(slopes.t(), last)", "_product(slopes.t(), before)", lstm),
     Fault("sum(parts[1:], parts[0])", "parts[-1]", test_network.test_weights_are_loaded_and_told_as_they_were),
     Fault("& (codes != ROOT)", "", ROOTS),
     Fault("/ kept)[batch.sentence]", ")[batch.sentence]", DROPS),
