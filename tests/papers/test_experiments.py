@@ -29,7 +29,7 @@ from measuring import trainings
 def test_the_quick_version_writes_its_page(name: str, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "neural_objectives":
         pytest.importorskip("torch", reason="networks are trained with torch")
-    with_networks = ["--neural"] if name == "second_order" and find_spec("torch") else []
+    with_networks = ["--small", "--neural"] if name == "second_order" and find_spec("torch") else []
     importlib.import_module(f"experiments.{name}").main(
         ["--quick", *with_networks, "--output", str(world / "results")]
     )

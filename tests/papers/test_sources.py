@@ -80,7 +80,8 @@ CELLS: dict[str, list[Callable[[], object]]] = {
         for kind, order in (("linear", 1), ("linear", 2), ("crossing", 2))
     ],
     "neural+siblings": [
-        partial(second_order.figures, TREEBANK, "neural", order, 1, "tiny") for order in (1, 2)
+        partial(second_order.figures, TREEBANK, kind, order, 1, "tiny")
+        for kind, order in (("small", 1), ("neural", 2))
     ],
     "induction": [_induction],
     "data": [
