@@ -272,7 +272,7 @@ FACTOR_FAULTS = [
     Fault("k-best without the second part's next", FOREST, "last.left_rank == 0", "false", SIBLING_TREES),
     Fault("labels given up cost nothing", LEGAL_SEARCH, "marginal * (1 + share - highest)", "marginal", LEGAL_TREES + "[hard-ordinary-True-True-minimum_risk]"),
     Fault("legal trees that ignore the labels that words keep", LEGAL_SEARCH, "constrain(constrained_, {nullptr, kept - 1, nullptr});", "", "tests/parsing/test_legal.py::test_decisions_count"),
-    Fault("legal trees without the labels that an arc's class has not seen", "graph/arc_parse.cpp", "if (!settings.needs_marginals())", "if (false)", "tests/parsing/test_legal.py::test_labels_unlike_any_in_training_are_searched"),
+    Fault("legal trees without the labels that an arc's class has not seen", "graph/arc_parse.cpp", "!settings.needs_marginals()", "false", "tests/parsing/test_legal.py::test_labels_unlike_any_in_training_are_searched"),
     Fault("half of the words not searched", LEGAL, "middle + 1", "middle + 2", LEGAL_TREES + "[hard-ordinary-True-True-map]"),
     Fault("inner siblings left out", SIBLING_CHART, "Semiring::plus(first, Semiring::dot3(s.a, s.b, s.c, s.length))", "first", SIBLING_TREES),
     Fault("siblings found by their first alone, given spans", SIBLING_CHART, "s.length == 0 || first >= value(sibling)", "true", SIBLING_SPANS),
