@@ -1,7 +1,9 @@
 // Legal trees: rules over the dependents of a word.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "bindings/arrays.hpp"
 #include "kernels/factors/legal_batch.hpp"
@@ -29,17 +31,19 @@ LegalRules legal_rules(const Array<uint64_t>& groups, const Array<uint64_t>& lea
           vector_of(leaf_costs)};
 }
 
+BatchSpans spans_of(const ScoreBatch& scores, const Array<int32_t>& ends, const Array<int64_t>& starts) {
+  if (starts.shape(0) == 0) return {};
+  if (starts.shape(0) != scores.size() + 1 ||
+      2 * starts.data()[scores.size()] != static_cast<int64_t>(ends.shape(0)))
+    throw nb::value_error("spans of another batch");
+  return {ends.data(), starts.data()};
+}
+
 auto decode_legal(const LegalRules& rules, const ScoreBatch& scores, const DecodeSettings& settings,
                   Array<int32_t> span_ends, Array<int64_t> span_starts, int max_decodes, int threads) {
   if (scores.states().labels != static_cast<int>(rules.groups.size()))
     throw nb::value_error("rules and scores have different labels");
-  BatchSpans spans;
-  if (span_starts.shape(0) > 0) {
-    if (span_starts.shape(0) != scores.size() + 1 ||
-        2 * span_starts.data()[scores.size()] != static_cast<int64_t>(span_ends.shape(0)))
-      throw nb::value_error("spans of another batch");
-    spans = {span_ends.data(), span_starts.data()};
-  }
+  const BatchSpans spans = spans_of(scores, span_ends, span_starts);
   LegalBatch batch;
   {
     nb::gil_scoped_release release;
@@ -47,6 +51,21 @@ auto decode_legal(const LegalRules& rules, const ScoreBatch& scores, const Decod
   }
   return std::make_tuple(std::move(batch.parses), moved(std::move(batch.values)),
                          moved(std::move(batch.bounds)), moved(std::move(batch.decodes)));
+}
+
+// The parse with legal trees in the places of illegal ones.
+ParseResult legal_parses(const ScoreBatch& scores, ParseResult parses, const DecodeSettings& settings,
+                         const LegalSettings& legal, Array<int32_t> span_ends, Array<int64_t> span_starts,
+                         int threads) {
+  if (!legal.fit(scores.words(), scores.states().labels))
+    throw nb::value_error("rules of other labels or words");
+  const BatchSpans spans = spans_of(scores, span_ends, span_starts);
+  if (parses.heads.size() != scores.words() || parses.parsed.size() != scores.size() ||
+      (settings.probabilities && parses.head_probability.empty() && scores.words() > 0))
+    throw nb::value_error("a parse of another batch, or without probabilities");
+  nb::gil_scoped_release release;
+  legal_replace(parses, scores, settings, legal, spans, threads);
+  return parses;
 }
 
 // Heads and labels of other lengths, or outside their sentence, would be read out of bounds.
@@ -82,4 +101,17 @@ void bind_factors_legal(nb::module_& m) {
            "max_decodes"_a, "threads"_a, "Trees, values, bounds and numbers of decodes of a batch.")
       .def("illegal", &illegal, "heads"_a, "labels"_a, "starts"_a,
            "Each sentence: whether it breaks a rule.");
+  nb::class_<LegalSettings>(m, "LegalSettings", "The rules that the trees of a parse must obey.")
+      .def(
+          "__init__",
+          [](LegalSettings* self, const LegalRules& rules, std::optional<Array<int32_t>> labels,
+             int max_decodes) {
+            new (self)
+                LegalSettings{&rules, labels ? vector_of(*labels) : std::vector<int32_t>{}, max_decodes};
+          },
+          "rules"_a, "labels"_a.none() = nb::none(), nb::kw_only(), "max_decodes"_a, nb::keep_alive<1, 2>(),
+          "labels: the label that each word keeps, -1 where free.");
+  m.def("legal_parses", &legal_parses, "scores"_a, "parses"_a, "settings"_a, "legal"_a, "span_ends"_a,
+        "span_starts"_a, nb::kw_only(), "threads"_a,
+        "A parse of these scores with the best legal trees in the places of illegal ones.");
 }

@@ -148,12 +148,15 @@ class GraphScorer {
 };
 
 ParseResult parse(const GraphScorer& scorer, const ArcData& data, Required required,
-                  const DecodeSettings& settings, Required asked_heads, Required asked_labels, int threads) {
+                  const DecodeSettings& settings, Required asked_heads, Required asked_labels,
+                  const LegalSettings* legal, int threads) {
   const int32_t* heads = words_of(required, data, "one required head per word is needed");
   AskedTrees asked{words_of(asked_heads, data, "one head per word is needed"),
                    words_of(asked_labels, data, "one label per word is needed")};
+  if (legal && !legal->fit(data.tags.size(), scorer.weighted().table.states.labels))
+    throw nb::value_error("rules of other labels or words");
   nb::gil_scoped_release release;
-  return arc_parse(scorer.weighted(), data, heads, settings, asked, threads);
+  return arc_parse(scorer.weighted(), data, heads, settings, asked, legal, threads);
 }
 
 KBestResult k_best(const GraphScorer& scorer, const ArcData& data, Required required,
@@ -248,8 +251,9 @@ void bind_parsing(nb::module_& m) {
       .def("scores", &scores, "data"_a, "required"_a.none() = nb::none(), nb::kw_only(), "threads"_a,
            "The scores of all sentences: of every arc that the required heads allow, with every label.")
       .def("parse", &parse, "data"_a, "required"_a.none() = nb::none(), nb::kw_only(), "settings"_a,
-           "asked_heads"_a.none() = nb::none(), "asked_labels"_a.none() = nb::none(), "threads"_a,
-           "scores(…).decode(…), without keeping the scores.")
+           "asked_heads"_a.none() = nb::none(), "asked_labels"_a.none() = nb::none(),
+           "legal"_a.none() = nb::none(), "threads"_a,
+           "scores(…).decode(…), without keeping the scores; and legal_parses(…) if there are rules.")
       .def("k_best", &k_best, "data"_a, "required"_a.none() = nb::none(), nb::kw_only(), "settings"_a, "k"_a,
            "threads"_a, "scores(…).k_best(…), without keeping the scores.");
 }

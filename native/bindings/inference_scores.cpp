@@ -202,7 +202,8 @@ void bind_results(nb::module_& m) {
       .def_prop_ro("asked_head_probability", array_of(&ParseResult::asked_head_probability),
                    nb::rv_policy::automatic)
       .def_prop_ro("asked_label_probability", array_of(&ParseResult::asked_label_probability),
-                   nb::rv_policy::automatic);
+                   nb::rv_policy::automatic)
+      .def_prop_ro("gaps", array_of(&ParseResult::gaps), nb::rv_policy::automatic);
   nb::class_<KBestResult>(m, "KBestResult",
                           "The k best trees of every sentence, best first, one after the other.")
       .def_prop_ro("counts", array_of(&KBestResult::counts), nb::rv_policy::automatic)

@@ -132,17 +132,20 @@ Tags tag_arrays(std::vector<TagResult> found) {
 
 std::pair<ParseResult, Tags> parse_and_tag(const NeuralNetwork& network, const TreebankLayout& layout,
                                            nb::bytes data, Required required, const DecodeSettings& settings,
-                                           Required asked_heads, Required asked_labels, int threads,
-                                           bool tags) {
+                                           Required asked_heads, Required asked_labels,
+                                           const LegalSettings* legal, int threads, bool tags) {
   const int32_t* heads = words_of(required, layout, "one required head per word is needed");
   AskedTrees asked{words_of(asked_heads, layout, "one head per word is needed"),
                    words_of(asked_labels, layout, "one label per word is needed")};
+  if (legal && !legal->fit(layout.words(), network.states().labels))
+    throw nb::value_error("rules of other labels or words");
   const char* bytes = data.c_str();
   std::vector<TagResult> found;
   ParseResult parsed;
   {
     nb::gil_scoped_release release;
-    parsed = neural_parse(network, {layout, bytes}, heads, settings, asked, threads, tags ? &found : nullptr);
+    parsed = neural_parse(network, {layout, bytes}, heads, settings, asked, threads, tags ? &found : nullptr,
+                          legal);
   }
   return {std::move(parsed), tag_arrays(std::move(found))};
 }
@@ -176,23 +179,27 @@ void bind_parsing(nb::class_<NeuralNetwork>& network) {
       .def(
           "parse",
           [](const NeuralNetwork& self, const TreebankLayout& layout, nb::bytes data, Required required,
-             const DecodeSettings& settings, Required asked_heads, Required asked_labels, int threads) {
-            return parse_and_tag(self, layout, data, required, settings, asked_heads, asked_labels, threads,
-                                 false)
+             const DecodeSettings& settings, Required asked_heads, Required asked_labels,
+             const LegalSettings* legal, int threads) {
+            return parse_and_tag(self, layout, data, required, settings, asked_heads, asked_labels, legal,
+                                 threads, false)
                 .first;
           },
           "layout"_a, "data"_a, "required"_a.none() = nb::none(), nb::kw_only(), "settings"_a,
-          "asked_heads"_a.none() = nb::none(), "asked_labels"_a.none() = nb::none(), "threads"_a,
-          "scores(…).decode(…), without keeping the scores.")
+          "asked_heads"_a.none() = nb::none(), "asked_labels"_a.none() = nb::none(),
+          "legal"_a.none() = nb::none(), "threads"_a,
+          "scores(…).decode(…), without keeping the scores; and legal_parses(…) if there are rules.")
       .def(
           "parse_and_tag",
           [](const NeuralNetwork& self, const TreebankLayout& layout, nb::bytes data, Required required,
-             const DecodeSettings& settings, Required asked_heads, Required asked_labels, int threads) {
-            return parse_and_tag(self, layout, data, required, settings, asked_heads, asked_labels, threads,
-                                 true);
+             const DecodeSettings& settings, Required asked_heads, Required asked_labels,
+             const LegalSettings* legal, int threads) {
+            return parse_and_tag(self, layout, data, required, settings, asked_heads, asked_labels, legal,
+                                 threads, true);
           },
           "layout"_a, "data"_a, "required"_a.none() = nb::none(), nb::kw_only(), "settings"_a,
-          "asked_heads"_a.none() = nb::none(), "asked_labels"_a.none() = nb::none(), "threads"_a,
+          "asked_heads"_a.none() = nb::none(), "asked_labels"_a.none() = nb::none(),
+          "legal"_a.none() = nb::none(), "threads"_a,
           "(parse(…), tags(…)), from one pass through the encoder.")
       .def("k_best", &k_best, "layout"_a, "data"_a, "required"_a.none() = nb::none(), nb::kw_only(),
            "settings"_a, "k"_a, "threads"_a, "scores(…).k_best(…), without keeping the scores.")

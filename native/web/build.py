@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 OUTPUT = ROOT / "build" / "web"
 KERNELS = {
     "base": ("unicode",),
-    "factors": ("eisner_siblings",),
+    "factors": ("eisner_siblings", "legal_search", "legal_trees"),
     "features": ("look_alikes", "token_atoms"),
     "inference": ("eisner", "matrix_product", "matrix_tree", "spanning_tree", "tall_sums", "tree_decoder"),
     "learning": ("softmax", "sparse_linear"),

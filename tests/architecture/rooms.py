@@ -50,7 +50,8 @@ NATIVE_BELOW["factors"] = {"trees", "inference"}
 NATIVE_BELOW["features"] = {"trees", "treebanks"}
 for parser in ("graph", "neural", "transition", "induction"):
     NATIVE_BELOW[parser] = {"trees", "treebanks", "inference", "features", "learning"}
-NATIVE_BELOW["neural"] |= {"factors"}
+for parser in ("graph", "neural"):
+    NATIVE_BELOW[parser] |= {"factors"}
 NATIVE_BELOW["siblings"] = NATIVE_BELOW["graph"] | {"graph", "factors"}
 NATIVE_BELOW["text"] = {"trees", "treebanks", "features", "learning"}
 

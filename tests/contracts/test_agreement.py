@@ -4,17 +4,19 @@ with random weights; and of a tiny transformer, where one can be made."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from arcwise.factors import LegalRules
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.inference import Constraints, TreeDistributionBatch
 from arcwise.models import load
 from arcwise.parsing import Decoding, ParseOptions, Parses, ScoredParser
-from arcwise.parsing.scorer import Scorer
+from arcwise.parsing.scorer import FusedScorer, Scorer
 from arcwise.treebanks import Treebank
 from contracts.english import TEXT
 from contracts.small_treebank import small_treebank
@@ -232,6 +234,41 @@ def test_the_fused_path_gives_what_scores_and_decoder_give(model, decode: str) -
             np.testing.assert_array_equal(
                 getattr(one.probabilities.gold, name), getattr(two.probabilities.gold, name)
             )
+
+
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("confidence", [False, True])
+@pytest.mark.parametrize("decode", ["map", "mbr", "mbr-labelled", "max-z"])
+def test_legal_trees_are_the_same_with_and_without_short_cut(model, decode, confidence, keep) -> None:
+    """With ``keep``, every third word keeps its head and a label, which the rules must count."""
+    parser, treebank = model
+    if not isinstance(parser.scorer, FusedScorer):
+        pytest.skip("has no short cut")
+    plain = ScoredParser(
+        PlainScorer(parser.scorer), decoding=parser.decoding, temperatures=parser.temperatures
+    )
+    options = ParseOptions(decode=decode, confidence=confidence, keep_heads=keep)
+    free = parser.parses(treebank, options=replace(options, keep_heads=False))
+    frequent = [label for label, _ in Counter(free.label_strings.tolist()).most_common(3)]
+    rules = LegalRules.of(
+        {
+            "at_most_one": [{"labels": [label]} for label in frequent[:2]],
+            "leaf": [{"labels": [frequent[2]], "cost": 0.3}],
+        }
+    )
+    bank = treebank.annotate(
+        heads=np.where(np.arange(treebank.word_count) % 3 == 0, free.heads, -1).astype(np.int32),
+        deprel=[frequent[0] if word % 3 == 0 else "_" for word in range(treebank.word_count)],
+    )
+    one, two = (way.parses(bank, options=replace(options, legal=rules)) for way in (parser, plain))
+    assert one.heads.tolist() == two.heads.tolist()
+    assert one.labels.tolist() == two.labels.tolist()
+    assert one.notes == two.notes
+    if not keep:
+        assert rules.violated_by(parser.parse(bank, options=options)).any()
+    if confidence:
+        for name in ("head", "label", "log_tree"):
+            np.testing.assert_array_equal(getattr(one.probabilities, name), getattr(two.probabilities, name))
 
 
 def test_decisions_make_everything_conditional_on_them(model) -> None:

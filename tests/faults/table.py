@@ -250,7 +250,7 @@ FOREST, GRAMMARS = "factors/forest.hpp", "factors/grammars.hpp"
 FACTOR_TESTS = "tests/factors/test_factors.py::test_every_operation_is_that_of_the_enumeration"
 SIBLING_TREES = FACTOR_TESTS + "[siblings-ordinary-False-plain]"
 AUTOMATON_TREES = FACTOR_TESTS + "[automaton-ordinary-True-plain]"
-LEGAL, LEGAL_BATCH = "factors/legal_trees.cpp", "factors/legal_batch.cpp"
+LEGAL, LEGAL_SEARCH = "factors/legal_trees.cpp", "factors/legal_search.cpp"
 LEGAL_TREES = "tests/factors/test_legal_trees.py::test_the_tree_is_the_best_of_all"
 SIBLING_BLOCKS, SIBLING_SHIFT = "factors/eisner_siblings_blocks.hpp", "factors/eisner_siblings_shift.hpp"
 SIBLING_ARRAYS = "tests/factors/test_eisner_siblings.py::"
@@ -270,7 +270,9 @@ FACTOR_FAULTS = [
     Fault("both sides of a word on their own", GRAMMARS, "ends[p * Q() + q]", "ends[q]", FACTOR_TESTS + "[joint-ordinary-True-plain]"),
     Fault("marginals of factors left out", FOREST, "if (edge.factor >= 0) factors[edge.factor] += share;", "", FACTOR_TESTS + "[siblings and automaton-ordinary-False-plain]"),
     Fault("k-best without the second part's next", FOREST, "last.left_rank == 0", "false", SIBLING_TREES),
-    Fault("labels given up cost nothing", LEGAL_BATCH, "marginal * (1 + share - highest)", "marginal", LEGAL_TREES + "[hard-ordinary-True-True-minimum_risk]"),
+    Fault("labels given up cost nothing", LEGAL_SEARCH, "marginal * (1 + share - highest)", "marginal", LEGAL_TREES + "[hard-ordinary-True-True-minimum_risk]"),
+    Fault("legal trees that ignore the labels that words keep", LEGAL_SEARCH, "constrain(constrained_, {nullptr, kept - 1, nullptr});", "", "tests/parsing/test_legal.py::test_decisions_count"),
+    Fault("legal trees without the labels that an arc's class has not seen", "graph/arc_parse.cpp", "!settings.needs_marginals()", "false", "tests/parsing/test_legal.py::test_labels_unlike_any_in_training_are_searched"),
     Fault("half of the words not searched", LEGAL, "middle + 1", "middle + 2", LEGAL_TREES + "[hard-ordinary-True-True-map]"),
     Fault("inner siblings left out", SIBLING_CHART, "Semiring::plus(first, Semiring::dot3(s.a, s.b, s.c, s.length))", "first", SIBLING_TREES),
     Fault("siblings found by their first alone, given spans", SIBLING_CHART, "s.length == 0 || first >= value(sibling)", "true", SIBLING_SPANS),

@@ -11,14 +11,15 @@ import pytest
 from arcwise.annotation.assistant import Assistant
 from arcwise.cli.main import run
 from arcwise.errors import ArcwiseError, InputError, OptionError
-from arcwise.factors import LegalRules, learned_rules, legal_rules, ud_rules
+from arcwise.factors import LegalRules, learned_rules, legal_rules, legal_trees, ud_rules
+from arcwise.graph import GraphConfig, GraphParser
 from arcwise.inference import Constraints
 from arcwise.learning.progress import Progress
 from arcwise.models import open_model
 from arcwise.models.training import train_parser
 from arcwise.parsing import ParseOptions
 from arcwise.parsing.legal import NO_LEGAL_TREE
-from arcwise.parsing.scored import ScoredParser
+from arcwise.parsing.scored import ScoredParser, decode_settings
 from arcwise.parsing.scorer import FunctionScorer
 from arcwise.treebanks import Treebank
 from arcwise.web.serve_json import read_request
@@ -105,7 +106,7 @@ def test_decisions_count(parser: ScoredParser) -> None:
     both = words.annotate(heads=np.array([2, 0, 2, -1], np.int32), deprel=["nsubj", "_", "nsubj", "_"])
     tree = parser.parse(both, options=options)[0]
     assert tree.deprels[0] == tree.deprels[2] == "nsubj"
-    assert NO_LEGAL_TREE in tree.comments["parse_note"]
+    assert NO_LEGAL_TREE in tree.comments.get("parse_note", "")
 
 
 def test_constraints_hold_in_legal_trees(parser: ScoredParser, treebank: Treebank) -> None:
@@ -154,6 +155,27 @@ def test_rules_are_learned_stored_and_used(tmp_path: Path, capsys: pytest.Captur
     assert not learned.violated_by(Treebank.from_string(capsys.readouterr().out)).any()
     assert run(["info", str(model)]) == 0
     assert "at_most_one" in capsys.readouterr().out
+
+
+def test_labels_unlike_any_in_training_are_searched() -> None:
+    """The heads are kept. No noun had the label advmod, but one of the two must take it."""
+    rows = [
+        ("1 Birds _ NOUN _ _ 2 nsubj _ _", "2 eat _ VERB _ _ 0 root _ _", "3 seeds _ NOUN _ _ 2 obj _ _"),
+        ("1 Birds _ NOUN _ _ 2 nsubj _ _", "2 eat _ VERB _ _ 0 root _ _", "3 well _ ADV _ _ 2 advmod _ _"),
+    ]
+    text = "".join("\n".join(clause).replace(" ", "\t") + "\n\n" for clause in rows * 20)
+    parser = GraphParser.train(
+        Treebank.from_string(text), config=GraphConfig(epochs=2, arc_bits=12, row_bits=12)
+    )
+    sentence = Treebank.from_string("\n".join(rows[0]).replace(" ", "\t") + "\n\n")
+    rules = LegalRules.of({"at_most_one": [{"labels": ["nsubj", "obj"]}]})
+    tree = parser.parse(sentence, options=ParseOptions(legal=rules, keep=("head",)))[0]
+    assert tree.deprels in (["nsubj", "root", "advmod"], ["advmod", "root", "obj"])
+    scores = parser.scorer.scores(
+        sentence, trees=parser.decoding.trees, required=np.asarray(sentence.heads, np.int32)
+    )
+    found = legal_trees(scores, rules, decode_settings(parser.decoding, parser.temperatures))
+    assert found.parses.labels.tolist() == [parser.labels.index(label) for label in tree.deprels]
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ double LegalRules::penalty(const int32_t* heads, const int32_t* labels, int n) c
   return total;
 }
 
-LegalTree LegalDecoder::decode(const ArcScores<double>& gains, const LegalRules& rules, TreeClass trees,
-                               EisnerSpans spans, int max_decodes, int32_t* heads, int32_t* labels) {
+LegalTree LegalDecoder::decode(LegalGains& gains, const LegalRules& rules, TreeClass trees, EisnerSpans spans,
+                               int max_decodes, int32_t* heads, int32_t* labels) {
   rules_ = &rules;
   trees_ = trees;
   spans_ = spans;
@@ -74,22 +74,21 @@ LegalTree LegalDecoder::decode(const ArcScores<double>& gains, const LegalRules&
   return best_;
 }
 
-void LegalDecoder::start(const ArcScores<double>& gains) {
-  gains_ = &gains;
-  n_ = gains.n;
+void LegalDecoder::start(LegalGains& gains) {
+  source_ = &gains;
+  gains.start(gains_, base_arcs_, base_labels_);
+  n_ = gains_.n;
   groups_ = rules_->group_costs.size();
   best_ = {};
   queue_.clear();
   const size_t side = n_ + 1;
   heads_.assign(side, -1);
   labels_.assign(side, -1);
-  base_arcs_.assign(side * side, MINUS_INFINITY);
-  base_labels_.assign(side * side, -1);
-  for_each_arc(gains, [&](int h, int m, int, const double* values, int count) {
-    const int best = static_cast<int>(std::max_element(values, values + count) - values);
-    base_arcs_[h * side + m] = values[best];
-    base_labels_[h * side + m] = gains.label_of(h, m, best);
-  });
+}
+
+const double* LegalDecoder::gains_of(int h, int m) {
+  if (!gains_.has(h, m)) source_->add(h, m, gains_);
+  return gains_.of(h, m);
 }
 
 void LegalDecoder::load(const Node& node) {
@@ -143,14 +142,15 @@ void LegalDecoder::apply(const Decision& decision) {
 
 // The best permitted label of an arc, and its gain less what it costs.
 void LegalDecoder::rate_arc(int h, int m) {
-  if (m == 0 || !gains_->has(h, m)) return;
   const size_t at = h * (n_ + 1) + m;
+  if (m == 0 || base_arcs_[at] == MINUS_INFINITY) return;
   arcs_[at] = MINUS_INFINITY;
   if (required_head_[m] >= 0 && required_head_[m] != h) return;
-  const double* values = gains_->of(h, m);
-  const int count = gains_->count(h, m);
+  const double* values = gains_of(h, m);
+  const int count = gains_.count(h, m);
   for (int s = 0; s < count; ++s) {
-    const int label = gains_->label_of(h, m, s);
+    if (values[s] <= arcs_[at]) continue;  // multipliers and costs only lower it
+    const int label = gains_.label_of(h, m, s);
     const uint64_t groups = h > 0 ? rules_->groups[label] : 0;
     const uint64_t leaves = rules_->leaves[label], outsiders = h > 0 ? rules_->outsiders[label] : 0;
     if ((groups & no_group_[at]) || (leaves & no_leaf_[m]) || (outsiders & no_outsiders_[h])) continue;
@@ -179,9 +179,9 @@ bool LegalDecoder::evaluate(Node& node) {
   for (int m = 1; m <= n_; ++m) {
     const int h = heads_[m], label = arc_labels_[h * (n_ + 1) + m];
     labels_[m] = label;
-    const double* values = gains_->of(h, m);
-    for (int s = 0, count = gains_->count(h, m); s < count; ++s)
-      if (gains_->label_of(h, m, s) == label) {
+    const double* values = gains_of(h, m);
+    for (int s = 0, count = gains_.count(h, m); s < count; ++s)
+      if (gains_.label_of(h, m, s) == label) {
         gain += values[s];
         break;
       }
@@ -307,14 +307,14 @@ bool LegalDecoder::raise(Multiplier& multiplier, const std::vector<int>& words) 
 }
 
 // What the word loses with its best arc outside the group, trees left aside.
-double LegalDecoder::loss_without(const Multiplier& multiplier, int word) const {
+double LegalDecoder::loss_without(const Multiplier& multiplier, int word) {
   const int h = multiplier.head;
   double best = MINUS_INFINITY;
   for (int other = 0; other <= n_; ++other)
     if (other != h) best = std::max(best, arcs_[other * (n_ + 1) + word]);
-  const double* values = gains_->of(h, word);
-  for (int s = 0, count = gains_->count(h, word); s < count; ++s) {
-    const uint64_t groups = rules_->groups[gains_->label_of(h, word, s)];
+  const double* values = gains_of(h, word);
+  for (int s = 0, count = gains_.count(h, word); s < count; ++s) {
+    const uint64_t groups = rules_->groups[gains_.label_of(h, word, s)];
     if (groups >> multiplier.rule & 1) continue;
     double value = values[s];
     each_bit(groups, [&](int g) { value -= multipliers_[h * groups_ + g]; });

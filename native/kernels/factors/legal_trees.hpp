@@ -35,11 +35,21 @@ struct LegalTree {
   int decodes = 0;
 };
 
+// The gains of labelled arcs, one number each. A search reads the best label of every arc, but all labels of few.
+class LegalGains {
+ public:
+  virtual ~LegalGains() = default;
+  // Starts `gains`; the best label of each arc and its gain, (n+1)², -inf where there is no arc. May add arcs to the gains.
+  virtual void start(ArcScores<double>& gains, std::vector<double>& arcs, std::vector<int32_t>& labels) = 0;
+  // Adds an arc, with the gains of all its labels.
+  virtual void add(int h, int m, ArcScores<double>& gains) = 0;
+};
+
 class LegalDecoder {
  public:
-  // gains: one number per arc and label; heads and labels: n+1 each. At most so many arc-factored decodes.
-  LegalTree decode(const ArcScores<double>& gains, const LegalRules& rules, TreeClass trees,
-                   EisnerSpans spans, int max_decodes, int32_t* heads, int32_t* labels);
+  // heads and labels: n+1 each. At most so many arc-factored decodes.
+  LegalTree decode(LegalGains& gains, const LegalRules& rules, TreeClass trees, EisnerSpans spans,
+                   int max_decodes, int32_t* heads, int32_t* labels);
 
  private:
   enum class Kind : uint8_t { no_group, group_arc, pay_group, no_leaf, no_outsiders, pay_leaf };
@@ -64,7 +74,8 @@ class LegalDecoder {
     std::vector<int> words;  // the dependents that a group rule counts
   };
 
-  void start(const ArcScores<double>& gains);
+  void start(LegalGains& gains);
+  const double* gains_of(int h, int m);
   void load(const Node& node);
   void apply(const Decision& decision);
   void rate_arc(int h, int m);
@@ -75,7 +86,7 @@ class LegalDecoder {
   void relax_slack(Node& node);
   bool move(Node& node);
   bool raise(Multiplier& multiplier, const std::vector<int>& words);
-  double loss_without(const Multiplier& multiplier, int word) const;
+  double loss_without(const Multiplier& multiplier, int word);
   Violation violation() const;
   std::vector<int> counted(int head, int rule) const;
   Multiplier* multiplier_of(Node& node, int head, int rule) const;
@@ -83,7 +94,8 @@ class LegalDecoder {
   Node child(const Node& node, const std::vector<Decision>& decisions) const;
   bool closed(const Node& node) const;
 
-  const ArcScores<double>* gains_ = nullptr;
+  LegalGains* source_ = nullptr;
+  ArcScores<double> gains_;  // of the arcs that were read
   const LegalRules* rules_ = nullptr;
   TreeClass trees_;
   EisnerSpans spans_;

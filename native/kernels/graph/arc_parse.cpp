@@ -32,6 +32,19 @@ class SentenceParser {
     decoder_.load(score(settings.needs_marginals()), settings);
     return decoder_;
   }
+  // Decodes the sentence; the tree must obey the rules if there are any.
+  void parse(const DecodeSettings& settings, const AskedTrees& asked, const LegalSettings* legal,
+             size_t number, size_t first_word, ParseResult& result) {
+    result.keep(decoder(settings), number, first_word, settings.probabilities, asked);
+    const LegalSearch<float>::Sentence sentence{number, first_word, {}};
+    if (!legal || !search_.is_illegal(result, *legal, sentence, scores_.n)) return;
+    LegalScores<float> scores{scores_, {}};
+    if (!settings.needs_marginals())
+      scores.add_arc = [this](int h, int m, ArcScores<float>& out) {
+        scorer_.add_every_label(weighted_->table, weighted_->unseen, scores_, h, m, out);
+      };
+    search_.replace(result, *legal, settings, sentence, scores, decoder_);
+  }
 
  private:
   const WeightedTable* weighted_ = nullptr;
@@ -39,6 +52,7 @@ class SentenceParser {
   ArcScorer<float> scorer_;
   ArcScores<float> scores_;
   TreeDecoder<float> decoder_;
+  LegalSearch<float> search_;
   std::vector<int32_t> required_;
 };
 
@@ -56,11 +70,13 @@ void for_each_sentence(const WeightedTable& weighted, const ArcData& data, const
 }  // namespace
 
 ParseResult arc_parse(const WeightedTable& weighted, const ArcData& data, const int32_t* required,
-                      const DecodeSettings& settings, const AskedTrees& asked, int threads) {
+                      const DecodeSettings& settings, const AskedTrees& asked, const LegalSettings* legal,
+                      int threads) {
   ParseResult result;
   result.start(data.tags.size(), data.sentences(), settings.probabilities, asked);
+  if (legal) result.gaps.assign(data.sentences(), 0);
   for_each_sentence(weighted, data, required, threads, [&](SentenceParser& parser, size_t s) {
-    result.keep(parser.decoder(settings), s, data.first(s), settings.probabilities, asked);
+    parser.parse(settings, asked, legal, s, data.first(s), result);
   });
   return result;
 }

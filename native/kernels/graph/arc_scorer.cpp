@@ -240,15 +240,32 @@ template <typename Real>
 template <typename Score>
 void ArcScorer<Real>::add_arc(const ArcTable& table, int h, int m, int arc_class, const ArcMask& mask,
                               ArcScores<Real>& out, Score score) {
-  if (!mask.every_label || table.unseen_labels(arc_class) == 0) return score(out.add(h, m, arc_class));
+  if (!mask.every_label) return score(out.add(h, m, arc_class));
+  add_every_label(table, h, m, arc_class, *mask.unseen, out, score);
+}
+
+template <typename Real>
+template <typename Score>
+void ArcScorer<Real>::add_every_label(const ArcTable& table, int h, int m, int arc_class,
+                                      const UnseenScores& unseen, ArcScores<Real>& out, Score score) const {
+  if (table.unseen_labels(arc_class) == 0) return score(out.add(h, m, arc_class));
   const int full = table.all_labels(arc_class), own = table.states.count(arc_class),
             all = table.states.count(full);
   Real* values = out.add(h, m, full);
   out.arcs[h * (out.n + 1) + m].tied = all - own;
   score(values);
-  const Real other =
-      *std::max_element(values, values + own) + static_cast<Real>(mask.unseen->labels[arc_class]);
+  const Real other = *std::max_element(values, values + own) + static_cast<Real>(unseen.labels[arc_class]);
   std::fill(values + own, values + all, other);
+}
+
+template <typename Real>
+void ArcScorer<Real>::add_every_label(const ArcTable& table, const UnseenScores& unseen,
+                                      const ArcScores<Real>& scores, int h, int m,
+                                      ArcScores<Real>& out) const {
+  const Real* values = scores.of(h, m);
+  const int arc_class = scores.arc(h, m).set;
+  add_every_label(table, h, m, arc_class, unseen, out,
+                  [&](Real* to) { std::copy_n(values, table.states.count(arc_class), to); });
 }
 
 // The largest gap between the best arc of a word and another of its arcs, over the arcs scored so far.

@@ -75,6 +75,10 @@ struct ArcScorer {
   void score(const ArcTable& table, const Real* weights, const ArcSentence& sentence, const ArcMask& mask,
              ArcScores<Real>& out);
 
+  // Adds an arc of scores without every_label to `out`, with the labels that are then missing.
+  void add_every_label(const ArcTable& table, const UnseenScores& unseen, const ArcScores<Real>& scores,
+                       int h, int m, ArcScores<Real>& out) const;
+
  private:
   void sum_sides(const ArcTable& table, const Real* weights, const ArcSentence& sentence);
   template <bool SPARSE>
@@ -88,6 +92,10 @@ struct ArcScorer {
   template <typename Score>
   void add_arc(const ArcTable& table, int h, int m, int arc_class, const ArcMask& mask, ArcScores<Real>& out,
                Score score);
+  // Adds an arc with every label of its class and gives those after the first count(arc_class) their scores; score(values) fills in these.
+  template <typename Score>
+  void add_every_label(const ArcTable& table, int h, int m, int arc_class, const UnseenScores& unseen,
+                       ArcScores<Real>& out, Score score) const;
   Real widest_choice(const ArcScores<Real>& scored) const;
   void lower_labels(const ArcTable& table, int arc_class, const UnseenScores& unseen, Real* values) const;
 };

@@ -56,6 +56,8 @@ class ScoreBatch {
   std::vector<double> highest(double temperature, int threads) const;
   void set_highest(std::vector<double> by_word) { highest_ = std::move(by_word); }
   const std::vector<double>& known_highest() const { return highest_; }
+  // For ArcWeights: values of words 1..n of a sentence whose words start at `first`, or null.
+  const double* highest_of(int64_t first) const { return highest_.empty() ? nullptr : &highest_[first] - 1; }
 
   ParseResult decode(const DecodeSettings& settings, const AskedTrees& asked, const BatchSpans& spans,
                      int threads) const;
@@ -75,8 +77,6 @@ class ScoreBatch {
   std::vector<double> label_marginals(const double* marginals, const Temperatures& temperatures) const;
 
  private:
-  // For ArcWeights: values of words 1..n of a sentence whose words start at `first`, or null.
-  const double* highest_of(int64_t first) const { return highest_.empty() ? nullptr : &highest_[first] - 1; }
   template <typename Place>
   std::vector<double> dense_numbers(double empty, Place place) const;
 

@@ -14,6 +14,7 @@ void TreeDecoder<Real>::load(const ArcScores<Real>& scores, const DecodeSettings
   settings_ = settings;
   spans_ = spans;
   highest_ = highest;
+  has_marginals_ = has_best_arcs_ = false;
 }
 
 // The score of one label, clusters summed out: T log Σ exp(score / T), which is the score itself if there is
@@ -30,9 +31,11 @@ double TreeDecoder<Real>::label_score(const Real* values) const {
 // (max-z).
 template <typename Real>
 void TreeDecoder<Real>::maximise() {
+  has_marginals_ = false;  // the arcs are no longer weights
   arcs_by_maximum(*scores_, arcs_, best_);
   int Z = scores_->states->clusters;
-  if (Z == 1 || settings_.decoder == Decoder::max_z) return;
+  has_best_arcs_ = Z == 1 || settings_.decoder == Decoder::max_z;
+  if (has_best_arcs_) return;
   for_each_arc(*scores_, [&](int h, int m, int, const Real* values, int count) {
     double best = MINUS_INFINITY;
     const size_t at = h * (n() + 1) + m;
@@ -78,10 +81,12 @@ int TreeDecoder<Real>::k_best(int k, std::vector<int32_t>& heads, std::vector<do
 
 template <typename Real>
 bool TreeDecoder<Real>::find_marginals() {
+  if (has_marginals_) return true;
+  has_best_arcs_ = false;
   weights_.compute(*scores_, settings_.temperatures, highest_, arcs_);
   marginals_.resize(arcs_.size());
   log_partition_ = inference_.marginals(arcs_.data(), n(), settings_.trees, marginals_.data(), spans_);
-  return log_partition_ != MINUS_INFINITY;
+  return has_marginals_ = log_partition_ != MINUS_INFINITY;
 }
 
 // The minimum-risk tree: the gain of an arc is its probability, times that of its best label if labels count.

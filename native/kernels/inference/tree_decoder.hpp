@@ -48,6 +48,10 @@ class TreeDecoder {
   // The best label of an arc, clusters summed out (max-z: that of the best state); -1 if arcs have no labels.
   int best_label(int h, int m) const;
 
+  // The scores of arcs by which the last tree was found, (n+1)², and the best state of each; null unless these are those of the best states.
+  const std::vector<double>* best_arcs() const { return has_best_arcs_ ? &arcs_ : nullptr; }
+  const std::vector<int32_t>& best_states() const { return best_; }
+
   // ---- probabilities, after find_marginals() (false if there is no tree)
   bool find_marginals();
   double marginal(int h, int m) const { return std::clamp(marginals_[h * (n() + 1) + m], 0.0, 1.0); }
@@ -75,6 +79,7 @@ class TreeDecoder {
   std::vector<int32_t> best_, heads_;
   std::vector<double> arcs_, marginals_, risk_;
   double log_partition_ = 0;
+  bool has_marginals_ = false, has_best_arcs_ = false;  // of the scores at hand
 };
 
 // Heads and labels whose probabilities are requested in addition to those of the decoded tree: flat over all
@@ -95,6 +100,9 @@ struct ParseResult {
   // For the requested trees: of the head, 0 where it is unknown; of the label given that head, -1 where it
   // has none.
   std::vector<float> asked_head_probability, asked_label_probability;
+  // If trees must be legal (legal_batch.hpp), by sentence: no legal tree is better by more than this; infinite where none was found and
+  // the tree breaks a rule.
+  std::vector<double> gaps;
 
   void start(size_t words, size_t sentences, bool probabilities, const AskedTrees& asked);
   // Decodes the sentence whose words start at `first` and stores the result; returns false if there is no

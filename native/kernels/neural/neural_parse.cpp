@@ -25,6 +25,33 @@ struct Worker {
   NetworkBatch batch;
   SentenceScorer scorer;
   TreeDecoder<float> decoder;
+  LegalSearch<float> search;
+
+  // The best tree of the sentence that the scorer has loaded.
+  void parse(const DecodeSettings& settings, const AskedTrees& asked, size_t sentence, size_t first, int n,
+             ParseResult& result) {
+    if (!SentenceScorer::can_reduce(settings)) {
+      decoder.load(scorer.every_state(), settings);
+      result.keep(decoder, sentence, first, settings.probabilities, asked);
+      return;
+    }
+    decoder.load(scorer.reduced(settings), settings);
+    if (!decoder.decode()) return;
+    result.parsed[sentence] = 1;
+    std::copy_n(decoder.heads().begin() + 1, n, result.heads.begin() + first);
+    decoder.load(scorer.states_of(&result.heads[first]), settings);
+    for (int m = 1; m <= n; ++m)
+      result.labels[first + m - 1] = decoder.best_label(result.heads[first + m - 1], m);
+  }
+  // Replaces the tree if it breaks a rule.
+  void make_legal(const LegalSettings& legal, const DecodeSettings& settings, size_t sentence, size_t first,
+                  int n, ParseResult& result) {
+    const LegalSearch<float>::Sentence place{sentence, first, {}};
+    if (!search.is_illegal(result, legal, place, n)) return;
+    const ArcScores<float>& scores = scorer.every_state();
+    decoder.load(scores, settings);
+    search.replace(result, legal, settings, place, {scores, {}}, decoder);
+  }
 };
 
 // Sentences first..last-1 in batches of like length, the longest first.
@@ -133,9 +160,10 @@ ScoreBatch neural_scores(const NeuralNetwork& network, const NeuralText& text, c
 
 ParseResult neural_parse(const NeuralNetwork& network, const NeuralText& text, const int32_t* required,
                          const DecodeSettings& settings, const AskedTrees& asked, int threads,
-                         std::vector<TagResult>* tags) {
+                         std::vector<TagResult>* tags, const LegalSettings* legal) {
   ParseResult result;
   result.start(text.layout.words(), text.layout.sentences(), settings.probabilities, asked);
+  if (legal) result.gaps.assign(text.layout.sentences(), 0);
   if (tags) *tags = no_tags(network, text.layout.words());
   for_each_batch(network, text, threads, [&](Worker& worker, const std::vector<BatchSentence>& batch) {
     if (tags) keep_tags(network, text, worker.batch, batch, *tags);
@@ -144,18 +172,8 @@ ParseResult neural_parse(const NeuralNetwork& network, const NeuralText& text, c
       const size_t sentence = batch[place].sentence, first = text.layout.sentence_words[sentence];
       worker.scorer.load(static_cast<int>(place), batch[place].n, required ? required + first : nullptr,
                          settings.trees.single_root);
-      if (!SentenceScorer::can_reduce(settings)) {
-        worker.decoder.load(worker.scorer.every_state(), settings);
-        result.keep(worker.decoder, sentence, first, settings.probabilities, asked);
-        continue;
-      }
-      worker.decoder.load(worker.scorer.reduced(settings), settings);
-      if (!worker.decoder.decode()) continue;
-      result.parsed[sentence] = 1;
-      std::copy_n(worker.decoder.heads().begin() + 1, batch[place].n, result.heads.begin() + first);
-      worker.decoder.load(worker.scorer.states_of(&result.heads[first]), settings);
-      for (int m = 1; m <= batch[place].n; ++m)
-        result.labels[first + m - 1] = worker.decoder.best_label(result.heads[first + m - 1], m);
+      worker.parse(settings, asked, sentence, first, batch[place].n, result);
+      if (legal) worker.make_legal(*legal, settings, sentence, first, batch[place].n, result);
     }
   });
   return result;

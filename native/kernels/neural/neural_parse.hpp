@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/factors/legal_search.hpp"
 #include "kernels/inference/score_batch.hpp"
 #include "kernels/inference/tree_decoder.hpp"
 #include "kernels/neural/neural_network.hpp"
@@ -25,10 +26,10 @@ struct TagResult {
 // required: a head per word that must be kept, -1 for free ones; or null. single_root: of the trees that siblings are summed over.
 ScoreBatch neural_scores(const NeuralNetwork& network, const NeuralText& text, const int32_t* required,
                          bool single_root, int threads);
-// tags: null, or where the tags go, from the same pass.
+// tags: null, or where the tags go, from the same pass. legal: rules for the trees, or null.
 ParseResult neural_parse(const NeuralNetwork& network, const NeuralText& text, const int32_t* required,
                          const DecodeSettings& settings, const AskedTrees& asked, int threads,
-                         std::vector<TagResult>* tags = nullptr);
+                         std::vector<TagResult>* tags = nullptr, const LegalSettings* legal = nullptr);
 KBestResult neural_k_best(const NeuralNetwork& network, const NeuralText& text, const int32_t* required,
                           const DecodeSettings& settings, int k, int threads);
 std::vector<TagResult> neural_tags(const NeuralNetwork& network, const NeuralText& text, int threads);

@@ -87,7 +87,7 @@ class ScoredSentence:
         bank = Treebank(data, source=self.treebank.source)
         trees, labels = self.parser.decoding.trees, self.parser.labels
         decided = ParseConstraints.of(bank, _KEEP_ARCS, None, trees, labels)
-        legal = None if self.rules is None else LegalDecoding(self.rules, labels, decided, 1)
+        legal = None if self.rules is None else LegalDecoding(self.rules, labels, decided)
         parts, notes, _ = parse_groups(decided, lambda group: self._posterior(group, legal))
         assert parts, "decisions form a cycle"
         notes = notes if legal is None else [*notes, *legal.notes]
@@ -102,9 +102,7 @@ class ScoredSentence:
         settings = decode_settings(decoding, parser.temperatures, probabilities=True)
         result = decode_scores(scores, settings)
         if legal is not None:
-            searched = legal.searched(group, result.heads, result.labels, settings, lambda *_: scores)
-            if searched is not None and searched[0].parses.parsed[0]:
-                result = searched[0].parses
+            result = legal.legal_parses(group, scores, result, settings, threads=1)
         return Posterior(parser, scores, group.trees, result), np.asarray(result.parsed)
 
 

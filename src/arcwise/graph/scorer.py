@@ -61,12 +61,13 @@ class GraphScorer:
         *,
         required: Codes | None,
         gold: bool,
+        legal: native.LegalSettings | None = None,
         threads: int,
     ) -> native.ParseResult:
         """Score and decode in one native call."""
         data = self._data(treebank)
         arcs: dict[str, Any] = {"asked_heads": data.heads, "asked_labels": data.labels} if gold else {}
-        return self._native.parse(data, required, settings=settings, threads=threads, **arcs)
+        return self._native.parse(data, required, settings=settings, legal=legal, threads=threads, **arcs)
 
     def k_best_decoded(
         self,

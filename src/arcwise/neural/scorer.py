@@ -74,6 +74,7 @@ class NeuralScorer(EnsembleScorer):
         *,
         required: Codes | None,
         gold: bool,
+        legal: native.LegalSettings | None = None,
         threads: int,
     ) -> native.ParseResult:
         """Score and decode in one native call."""
@@ -82,6 +83,7 @@ class NeuralScorer(EnsembleScorer):
             *read.fields,
             required,
             settings=settings,
+            legal=legal,
             threads=threads,
             **self._gold(treebank, gold),
         )
@@ -123,6 +125,7 @@ class TaggingScorer(NeuralScorer):
         *,
         required: Codes | None,
         gold: bool,
+        legal: native.LegalSettings | None = None,
         threads: int,
     ) -> native.ParseResult:
         """Score, decode and tag in one native call."""
@@ -131,6 +134,7 @@ class TaggingScorer(NeuralScorer):
             *read.fields,
             required,
             settings=settings,
+            legal=legal,
             threads=threads,
             **self._gold(treebank, gold),
         )

@@ -1,26 +1,26 @@
 """Parsing under rules (``ParseOptions.legal``): illegal trees are replaced by the best legal ones.
 
-A tree that obeys the rules is also the best tree under them, so only the others are decoded again.
+A tree that obeys the rules is also the best tree under them, so only the others are decoded again, while the
+scores of their sentences are at hand (``legal_search.hpp``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError, OptionError
-from arcwise.factors import LegalRules, LegalTrees, legal_trees, ud_rules
+from arcwise.factors import LegalRules, ud_rules
+from arcwise.factors.legal_trees import MAX_DECODES
 from arcwise.inference import Scores
+from arcwise.inference.arc_matrices import span_arrays
 from arcwise.parsing.constrained import ConstraintGroup, ParseConstraints
-from arcwise.parsing.parses import Codes, Note, Parses
+from arcwise.parsing.parses import Codes, Note
 from arcwise.treebanks.files import path_kind
-
-Codes64 = npt.NDArray[np.int64]
 
 UD, LEARNED = "ud", "learned"
 NO_LEGAL_TREE = "no tree obeys the rules and its constraints; parsed without the rules"
@@ -51,57 +51,48 @@ def rules_of(value: Any, learned_by_parser: Callable[[], Mapping[str, Any] | Non
 
 @dataclass
 class LegalDecoding:
-    """Replaces the illegal trees of a parse, group by group; collects notes on sentences."""
+    """The rules of a parse, group by group; collects notes on sentences."""
 
     rules: LegalRules
     labels: tuple[str, ...]
     constraints: ParseConstraints
-    threads: int
     notes: list[Note] = field(default_factory=list)
 
-    def repaired(
-        self,
-        group: ConstraintGroup,
-        parses: Parses,
-        settings: native.DecodeSettings,
-        scores_of: Callable[[ConstraintGroup, int], Scores],
-    ) -> Parses:
-        """Return the parses of a group with the best legal trees in the places of illegal ones."""
-        searched = self.searched(group, parses.heads, parses.labels, settings, scores_of)
-        return parses if searched is None else _replaced(group, parses, *searched)
+    def settings(self, group: ConstraintGroup) -> native.LegalSettings:
+        """Return the rules in native form, with the labels that the words of the group keep."""
+        kernel = self.rules.kernel(self.labels)
+        return native.LegalSettings(kernel, self._kept_labels(group), max_decodes=MAX_DECODES)
 
-    def searched(
+    def legal_parses(
         self,
         group: ConstraintGroup,
-        heads: Codes,
-        labels: Codes,
+        scores: Scores,
+        parses: native.ParseResult,
         settings: native.DecodeSettings,
-        scores_of: Callable[[ConstraintGroup, int], Scores],
-    ) -> tuple[LegalTrees, list[int]] | None:
-        """Return the best legal trees of the sentences whose trees are illegal, and their places."""
-        starts = group.treebank.sentence_words.astype(np.int64)
-        kept = self._kept_labels(group)
-        with_kept = np.where(kept >= 0, kept, labels).astype(np.int32)
-        illegal = self.rules.kernel(self.labels).illegal(
-            np.ascontiguousarray(heads, np.int32), with_kept, starts
+        threads: int,
+    ) -> native.ParseResult:
+        """Replace the illegal trees of a group, given its scores, and note what could not be proven."""
+        ends, starts = span_arrays(group.spans)
+        legal: Any = native.legal_parses(
+            scores.batch, parses, settings, self.settings(group), ends, starts, threads=threads
         )
-        # A sentence without a tree has no heads, and is not illegal.
-        places = np.flatnonzero(illegal).tolist()
-        if not places:
-            return None
-        part, words = group.part(places), _words_of(group, places)
-        scores = scores_of(part, self.threads)
-        if (kept[words] >= 0).any():
-            scores = scores.constrained(labels=kept[words])
-        trees = legal_trees(scores, self.rules, settings, spans=part.spans, threads=self.threads)
-        self._note(part, trees)
-        return trees, places
+        self.note(group, legal)
+        return legal  # type: ignore[no-any-return]
 
-    def _kept_labels(self, group: ConstraintGroup) -> Codes:
-        """The label that each word keeps, -1 where it keeps none that the parser has."""
-        kept = np.full(group.treebank.word_count, -1, np.int32)
+    def note(self, group: ConstraintGroup, parses: native.ParseResult) -> None:
+        """Note the sentences of a group whose trees are illegal, or not proven to be the best."""
+        gaps = np.asarray(parses.gaps)
+        for i in np.flatnonzero(gaps > 0).tolist():
+            text = NO_LEGAL_TREE
+            if np.isfinite(gaps[i]):
+                text = f"a legal tree, not proven to be the best one (at most {gaps[i]:.3g} better)"
+            self.notes.append(Note.of(self.constraints.treebank[group.sentences[i]], text))
+
+    def _kept_labels(self, group: ConstraintGroup) -> Codes | None:
+        """The label that each word keeps, -1 where it keeps none that the parser has; None if none does."""
         if not self.constraints.labels:
-            return kept
+            return None
+        kept = np.full(group.treebank.word_count, -1, np.int32)
         codes = {label: code for code, label in enumerate(self.labels)}
         whole = self.constraints.treebank.sentence_words.astype(int)
         first = 0
@@ -110,40 +101,3 @@ class LegalDecoding:
                 kept[first] = codes.get(self.constraints.labels.get(word, ""), -1)
                 first += 1
         return kept
-
-    def _note(self, group: ConstraintGroup, trees: LegalTrees) -> None:
-        for i, (parsed, gap) in enumerate(zip(trees.parses.parsed, trees.gaps.tolist(), strict=True)):
-            sentence = self.constraints.treebank[group.sentences[i]]
-            if not parsed:
-                self.notes.append(Note.of(sentence, NO_LEGAL_TREE))
-            elif gap > 0:
-                text = f"a legal tree, not proven to be the best one (at most {gap:.3g} better)"
-                self.notes.append(Note.of(sentence, text))
-
-
-def _words_of(group: ConstraintGroup, places: list[int]) -> Codes64:
-    starts = group.treebank.sentence_words.astype(np.int64)
-    return np.concatenate([np.arange(starts[i], starts[i + 1]) for i in places])
-
-
-def _replaced(group: ConstraintGroup, parses: Parses, trees: LegalTrees, places: list[int]) -> Parses:
-    """Put the trees that were found into the parses, in the places of their sentences."""
-    lengths = group.treebank.sentence_lengths[places]
-    parsed = np.asarray(trees.parses.parsed) > 0
-    found, words = np.repeat(parsed, lengths), _words_of(group, places)
-    result: Any = trees.parses
-    at = words[found]
-    heads, labels = np.array(parses.heads), np.array(parses.labels)
-    heads[at], labels[at] = result.heads[found], result.labels[found]
-    if parses.probabilities is None:
-        return replace(parses, heads=heads, labels=labels)
-    old = parses.probabilities
-    head, label, log_tree = np.array(old.head), np.array(old.label), np.array(old.log_tree)
-    head[at], label[at] = result.head_probability[found], result.label_probability[found]
-    log_tree[np.array(places)[parsed]] = result.log_probability[parsed]
-    return replace(
-        parses,
-        heads=heads,
-        labels=labels,
-        probabilities=replace(old, head=head, label=label, log_tree=log_tree),
-    )

@@ -252,7 +252,7 @@ class ScoredParser:
         least: float,
     ) -> Parses:
         decoding, joined = self._joined_constraints(treebank, options, constraints)
-        legal = self._legal_decoding(options, decoding, joined, threads)
+        legal = self._legal_decoding(options, decoding, joined)
         # Probabilities of gold arcs need the same marginals as confidences.
         gold = gold and options.confidence
 
@@ -262,21 +262,28 @@ class ScoredParser:
             # Alternatives read whole marginals, for which the scores must exist.
             if self._is_fused(group) and not options.alternatives:
                 result = self.scorer.decoded(  # type: ignore[attr-defined]
-                    group.treebank, settings, required=group.required(), gold=gold, threads=threads
+                    group.treebank,
+                    settings,
+                    required=group.required(),
+                    gold=gold,
+                    legal=None if legal is None else legal.settings(group),
+                    threads=threads,
                 )
+                if legal is not None:
+                    legal.note(group, result)
             else:
                 scores = self._scores(group, threads)
                 bank = group.treebank
                 gold_arcs = (np.asarray(bank.heads), label_codes(bank, self.labels)) if gold else None
                 result = decode_scores(scores, settings, gold=gold_arcs, spans=group.spans, threads=threads)
+                if legal is not None:
+                    result = legal.legal_parses(group, scores, result, settings, threads)
                 # Without a tree there is no distribution; the group is split and parsed again.
                 if options.alternatives and np.all(result.parsed):
                     alternatives = [
                         word for sentence in self._alternatives(scores, group, least) for word in sentence
                     ]
             parses = parses_from_native(result, self.labels, probabilities=options.confidence, gold=gold)
-            if legal is not None:
-                parses = legal.repaired(group, parses, settings, self._scores)
             return replace(parses, alternatives=alternatives), result.parsed
 
         parts, notes, unparsed = parse_groups(joined, parse)
@@ -291,7 +298,7 @@ class ScoredParser:
         return self.info.get("legal")
 
     def _legal_decoding(
-        self, options: ParseOptions, decoding: Decoding, constraints: ParseConstraints, threads: int
+        self, options: ParseOptions, decoding: Decoding, constraints: ParseConstraints
     ) -> LegalDecoding | None:
         if options.legal is None:
             return None
@@ -302,7 +309,7 @@ class ScoredParser:
                 "legal", f'found {options.legal!r} with decode="greedy", expected another decoder'
             )
         rules = rules_of(options.legal, lambda: self._learned_rules)
-        return LegalDecoding(rules, self.labels, constraints, threads)
+        return LegalDecoding(rules, self.labels, constraints)
 
     def k_best_parses(
         self,

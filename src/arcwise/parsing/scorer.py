@@ -54,9 +54,13 @@ class FusedScorer(Scorer, Protocol):
         *,
         required: Codes | None,
         gold: bool,
+        legal: native.LegalSettings | None = None,
         threads: int,
     ) -> native.ParseResult:
-        """Same as ``scores(…).batch.decode(…)``; ``gold``: also score the treebank's own arcs."""
+        """Same as ``scores(…).batch.decode(…)``, and ``native.legal_parses`` if there are rules.
+
+        ``gold``: also score the treebank's own arcs.
+        """
         ...
 
     def k_best_decoded(
