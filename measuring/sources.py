@@ -80,7 +80,7 @@ _TRAININGS = tuple(
 )
 
 KINDS: dict[str, Sources] = {
-    "graph": Sources((*_COMMON, "graph"), (*_COMMON_KERNELS, "graph"), _TRAININGS),
+    "graph": Sources((*_COMMON, "graph"), (*_COMMON_KERNELS, "graph", "factors"), _TRAININGS),
     "transition": Sources((*_COMMON, "transition"), (*_COMMON_KERNELS, "transition"), _TRAININGS),
     "neural": Sources(
         (*_COMMON, "neural", "torch", "factors"),
