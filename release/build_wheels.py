@@ -68,12 +68,11 @@ def main() -> None:
         raise SystemExit(f"--platform: expected one of {', '.join(p.tag for p in PLATFORMS)}")
     arguments.output.mkdir(parents=True, exist_ok=True)
     versions = arguments.python or [v for v in PYTHONS if v != OPTIONAL or find_interpreter(v)]
+    compiler = build_environment(versions[0])
     for platform in platforms:
         for version in versions:
             kernels = None if version == versions[0] else build_folder(versions[0], platform)
-            wheel = build(
-                build_environment(version), version, platform, arguments.output, kernels, arguments.variants
-            )
+            wheel = build(version, platform, arguments.output, compiler, kernels, arguments.variants)
             record(wheel)
             size = wheel.stat().st_size
             print(f"{wheel.name}: {size / 1e6:.1f} MB", flush=True)
@@ -115,7 +114,7 @@ def build_environment(version: str) -> str:
 
 
 def toolchain(python: str, platform: Platform) -> Path:
-    """A CMake toolchain file whose compilers are zig's."""
+    """A CMake toolchain file whose compilers are zig's, from the environment of this Python."""
     folder = WORK / f"zig-{platform.zig_target}"
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("cc", "c++"):
@@ -149,17 +148,20 @@ def build_folder(version: str, platform: Platform) -> Path:
 
 
 def build(
-    python: str,
     version: str,
     platform: Platform,
     output: Path,
+    compiler: str,
     kernels: Path | None,
     variants: str | None = None,
 ) -> Path:
     """Compile, check and name one wheel.
 
+    compiler: the Python whose environment has the zig to use. The same one for all wheels: zig compiles the C
+    and C++ libraries of a platform at first use, and its cache is of no use to a zig in another folder.
     kernels: the build folder of another Python for the same platform, whose kernels are linked.
     """
+    python = build_environment(version)
     raw = WORK / "raw" / f"{version}-{platform.tag}"
     shutil.rmtree(raw, ignore_errors=True)
     environment = {
@@ -172,7 +174,7 @@ def build(
     }
     options = {
         "build-dir": str(build_folder(version, platform)),
-        "cmake.toolchain-file": str(toolchain(python, platform)),
+        "cmake.toolchain-file": str(toolchain(compiler, platform)),
         "cmake.define.ARCWISE_STUB": str(type_stub(output) or ""),
         "cmake.define.ARCWISE_KERNELS": str(kernels or ""),
         "cmake.define.ARCWISE_CPU_MODEL": "ON",
