@@ -31,10 +31,10 @@ def enhanced_counts(
     for g, s in zip(aligned[0].tolist(), aligned[1].tolist(), strict=True):
         if not arcs[g] or not system_arcs[s]:
             continue
-        found = [(_gold_head(head, gold_of_system), label) for head, label in system_arcs[s]]
-        correct += _common(arcs[g], found)
+        in_gold_words = [(_gold_head(head, gold_of_system), label) for head, label in system_arcs[s]]
+        correct += _common(arcs[g], in_gold_words)
         universal += _common(
-            *([(head, _universal(label)) for head, label in side] for side in (arcs[g], found))
+            *([(head, _universal(label)) for head, label in side] for side in (arcs[g], in_gold_words))
         )
     return {"ELAS": (correct, *totals), "EULAS": (universal, *totals)}
 

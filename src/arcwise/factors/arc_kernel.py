@@ -43,12 +43,12 @@ class ArcKernel:
         """Return heads, label codes and scores of the k best labelled trees."""
         trees = self._trees(scores, single_root, spans)
         words = scores.shape[-1] - 1
-        found: list[Tree] = []
+        best_trees: list[Tree] = []
         if self._value(trees, words) > -np.inf:
             several = trees.k_best if len(scores) == 1 else trees.k_best_labelled
-            found = [trees.best()] if k == 1 else several(k)
-        values = np.array([trees.score(tree) for tree in found])
-        return *_arrays(found, words), values + self._constant(words)
+            best_trees = [trees.best()] if k == 1 else several(k)
+        values = np.array([trees.score(tree) for tree in best_trees])
+        return *_arrays(best_trees, words), values + self._constant(words)
 
     def sample(
         self, scores: Floats, single_root: bool, spans: Codes, count: int, seed: int

@@ -33,15 +33,17 @@ class SiblingKernel:
     def arc_marginals(self, scores: Floats, single_root: bool, spans: Codes) -> tuple[Floats, float]:
         """Return the probabilities of labelled arcs, shaped as the scores, and log Z."""
         arcs = _summed(scores)
-        found, _, value = native.eisner_siblings_marginals(arcs, self.siblings, single_root, spans, False)
-        return _with_labels(found, arcs, scores), value
+        marginals, _, value = native.eisner_siblings_marginals(arcs, self.siblings, single_root, spans, False)
+        return _with_labels(marginals, arcs, scores), value
 
     def marginals(self, scores: Floats, single_root: bool, spans: Codes) -> tuple[Floats, Floats, float]:
         """Return the probabilities of labelled arcs and of sibling pairs (flat), and log Z."""
         arcs = _summed(scores)
-        found, pairs, value = native.eisner_siblings_marginals(arcs, self.siblings, single_root, spans, True)
+        marginals, pairs, value = native.eisner_siblings_marginals(
+            arcs, self.siblings, single_root, spans, True
+        )
         assert pairs is not None
-        return _with_labels(found, arcs, scores), pairs.ravel(), value
+        return _with_labels(marginals, arcs, scores), pairs.ravel(), value
 
     def k_best(self, scores: Floats, single_root: bool, spans: Codes, k: int) -> tuple[Heads, Codes, Floats]:
         """Return heads, label codes and scores of the k best labelled trees."""

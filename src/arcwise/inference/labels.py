@@ -109,10 +109,10 @@ def only_root_label(heads: npt.NDArray[np.integer[Any]], labels: npt.NDArray[np.
     ...     np.array([2, 0, 2, 0]), np.array([1, 4, 4, 4]))
     (4, -1)
     """
-    known = labels >= 0
-    of_root = np.unique(labels[known & (heads == 0)])
-    of_others = np.unique(labels[known & (heads > 0)])
-    # Trees of single words have no other labels; nothing is known of other arcs then.
+    has_label = labels >= 0
+    of_root = np.unique(labels[has_label & (heads == 0)])
+    of_others = np.unique(labels[has_label & (heads > 0)])
+    # Trees of single words have no other labels; nothing can be said of other arcs then.
     if len(of_root) != 1 or not len(of_others) or of_root[0] in of_others:
         return -1
     return int(of_root[0])

@@ -71,8 +71,8 @@ def _space_before(row: TokenRow) -> str:
 def stated_places(sentence: Sentence) -> list[Place] | None:
     """The places that the tokens of one sentence state; None if one of them states none."""
     places = [_stated_place(token.fields[9]) for token in sentence.token_rows]
-    known = [place for place in places if place is not None]
-    return known if len(known) == len(places) else None
+    stated = [place for place in places if place is not None]
+    return stated if len(stated) == len(places) else None
 
 
 def _stated_places(rows: Sequence[Sequence[TokenRow]]) -> list[list[Place]] | None:

@@ -93,8 +93,8 @@ def _check_work(heads: npt.NDArray[np.int32], sentence_words: npt.NDArray[np.uin
     for first, end in pairwise(sentence_words.tolist()):
         if end - first <= _LONG_SENTENCE:
             continue
-        own = heads[first:end]
-        spans = np.abs(own - np.arange(1, end - first + 1, dtype=np.int64))[own >= 0]
+        sentence_heads = heads[first:end]
+        spans = np.abs(sentence_heads - np.arange(1, end - first + 1, dtype=np.int64))[sentence_heads >= 0]
         work = int(spans.sum()) + int((spans > 1).sum()) ** 2 // 2
         if work > _MAX_WORK:
             raise InputError(
