@@ -23,6 +23,7 @@ from arcwise.models.training import parser_config, train_parser
 from arcwise.neural.config import INPUTS
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.text.jackknife import jackknife_tags
+from arcwise.text.plain_text import spacing_of
 from arcwise.text.tagger import Tagger, TaggerConfig
 from arcwise.text.tokenizer import Tokenizer, TokenizerConfig
 from arcwise.treebanks import Treebank
@@ -132,6 +133,11 @@ def train_pipeline(
     options = {"seed": config.seed, **_defaults(config.kind, parser or {}, len(train)), **(parser or {})}
     parser_settings = parser_config(config.kind, None, options)
     parser_settings.refuse_unread()  # reported before long work, not after
+    if spacing_of(train) == "printed":
+        progress.say(
+            f"{train.source} has no spaces recorded (SpaceAfter=No or # text): assuming none before closing "
+            "and after opening punctuation"
+        )
     tokenizer = Tokenizer.train(train, config=config.tokenizer, seed=config.seed)
     progress.say("tokenizer trained")
     tagger = Tagger.train(train, config=config.tagger, seed=config.seed)

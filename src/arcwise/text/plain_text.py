@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.rows import FORM, ID, MISC, TokenRow, gaps_in_text, is_glued
 
 _UNSPACED = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3040, 0x30FF), (0x3400, 0x9FFF))
 """Code-point ranges of scripts written without spaces between words."""
+_CLOSING = frozenset(".,;:!?…)]}")
+_OPENING = frozenset("([{")
+_QUOTES = dict.fromkeys('"“”„‟', '"') | dict.fromkeys("'‘’", "'") | dict.fromkeys("«»", "«")
+"""Quotation marks by kind. Which one opens differs between languages: of a kind, every other one does."""
+
+Spacing = Literal["marked", "printed", "none"]
+"""Where a text has spaces: as the treebank says, around punctuation as in print, or nowhere."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +43,18 @@ def plain_text(treebank: Treebank) -> PlainText:
     """Reconstruct raw text from ``# text``, or else from ``SpaceAfter``.
 
     Documents and paragraphs (``# newdoc``, ``# newpar``) start after a blank line, other sentences after a
-    space. If a treebank has no information on spaces and its script has none between words (Japanese, Thai),
-    none are added.
+    space. If a treebank has no information on spaces, punctuation gets them as in print, and scripts without
+    spaces between words (Japanese, Thai) get none.
 
     >>> blank = "\\t_" * 7
     >>> rows = f"1\\tHi{blank}\\tSpaceAfter=No\\n2\\t!{blank}\\t_\\n\\n"
     >>> plain_text(Treebank.from_string(rows + "# newpar\\n" + rows)).text
     'Hi!\\n\\nHi!\\n'
+    >>> words = enumerate('She said : " no ( never ) " .'.split(), 1)
+    >>> plain_text(Treebank.from_string("".join(f"{i}\\t{w}{blank}\\t_\\n" for i, w in words) + "\\n")).text
+    'She said: "no (never)".\\n'
     """
-    spaced = not _is_unspaced(treebank)
+    spacing = spacing_of(treebank)
     pieces: list[str] = []
     tokens: list[RawToken] = []
     length = 0
@@ -58,7 +69,7 @@ def plain_text(treebank: Treebank) -> PlainText:
         if pieces:
             add("\n\n" if _starts_paragraph(sentence) else gap)
         rows = sentence.token_rows
-        spaces = _spaces(sentence, rows, spaced=spaced)
+        spaces = _spaces(sentence, rows, spacing)
         for number, (row, space) in enumerate(zip(rows, spaces, strict=True)):
             last = number + 1 == len(rows)
             form, is_multiword = row.fields[FORM], "-" in row.fields[ID]
@@ -73,25 +84,42 @@ def plain_text(treebank: Treebank) -> PlainText:
     return PlainText("".join(pieces), tokens)
 
 
-def _spaces(sentence: Sentence, tokens: Sequence[TokenRow], *, spaced: bool) -> list[str]:
+def _spaces(sentence: Sentence, tokens: Sequence[TokenRow], spacing: Spacing) -> list[str]:
     """The white space after each token."""
+    forms = [token.fields[FORM] for token in tokens]
+    if spacing == "none":
+        return [" " if form.isascii() else "" for form in forms]
+    if spacing == "printed":
+        return _printed_spaces(forms)
+    marked = ["" if is_glued(token.fields[MISC]) else " " for token in tokens]
     text = sentence.comments.get("text")
-    marked = [
-        "" if is_glued(token.fields[MISC]) or (not spaced and not token.fields[FORM].isascii()) else " "
-        for token in tokens
-    ]
     # A text that goes on after the last token is still right about the spaces before it.
-    gaps = None if text is None else gaps_in_text(text, [token.fields[FORM] for token in tokens], whole=False)
+    gaps = None if text is None else gaps_in_text(text, forms, whole=False)
     return marked if gaps is None else [*gaps[:-1], *marked[-1:]]
+
+
+def _printed_spaces(forms: Sequence[str]) -> list[str]:
+    """The white space after each form as in print: none before closing and after opening punctuation."""
+    spaces, quoted = [" "] * len(forms), set[str]()
+    for place, form in enumerate(forms):
+        kind = _QUOTES.get(form)
+        if place and (_CLOSING.issuperset(form) or kind in quoted):
+            spaces[place - 1] = ""
+        if form in _OPENING or (kind and kind not in quoted):
+            spaces[place] = ""
+        if kind:
+            quoted ^= {kind}
+    return [*spaces[:-1], " "]
 
 
 def _starts_paragraph(sentence: Sentence) -> bool:
     return any(line.startswith(("newdoc", "newpar")) for line in sentence.comment_lines)
 
 
-def _is_unspaced(treebank: Treebank) -> bool:
+def spacing_of(treebank: Treebank) -> Spacing:
+    """Return how the raw text of a treebank is reconstructed."""
     if b"SpaceAfter=No" in treebank.data or b"# text = " in treebank.data:
-        return False
+        return "marked"
     sample = "".join(form for sentence in treebank[:200] for form in sentence.forms)
     unspaced = sum(any(low <= ord(c) <= high for low, high in _UNSPACED) for c in sample)
-    return 2 * unspaced > len(sample)
+    return "none" if 2 * unspaced > len(sample) else "printed"
