@@ -211,7 +211,7 @@ PARSE_FAULTS = [
     Fault("kept heads ignored", PARSE, "required_.empty() ? nullptr : required_.data()", "nullptr", KEPT),
     Fault("kept heads of the first sentence", PARSE, "required + data.first(sentence)", "required", KEPT),
     Fault("one of the k best", PARSE, "own[s].keep(parser.decoder(settings), k, settings.probabilities)", "own[s].keep(parser.decoder(settings), 1, settings.probabilities)", K_BEST),
-    Fault("trees asked for ignored", PARSE, "result.keep(parser.decoder(settings), s, data.first(s), settings.probabilities, asked)", "result.keep(parser.decoder(settings), s, data.first(s), settings.probabilities, AskedTrees{})", ASKED),
+    Fault("trees asked for ignored", PARSE, "result.keep(decoder(settings), number, first_word, settings.probabilities, asked)", "result.keep(decoder(settings), number, first_word, settings.probabilities, AskedTrees{})", ASKED),
     Fault("filter ignored", SCORER, "mask.filtered && !table.reaches(arc_class, h, std::abs(h - m))", "false", UNSEEN),
     Fault("unseen arcs do not share", SCORER, "mask.unseen->one_arc_of(beyond_count[m])", "mask.unseen->arc", UNSEEN),
     Fault("unseen arcs without the temperature", SCORER, "std::max(heads_temperature, 1.0) * std::log(table.unseen)", "std::log(table.unseen)", UNSEEN),
