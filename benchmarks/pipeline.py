@@ -43,10 +43,6 @@ ALONE = ("Portuguese-Bosque", "Japanese-GSD", "Arabic-PADT-rs")
 SHOWN = tuple(name for name in METRICS if name != "XPOS")
 SHIPPED = {"English-EWT": ("en", "en-fast")}
 """Shipped models, by the treebank they were trained on."""
-OFFERED = {"Portuguese-Bosque": "pt", "Danish-CDT": "da", "Japanese-GSD": "ja"}
-"""Models of the folder ``models``, by the treebank they were trained on."""
-NETWORKS = ("Turkish-IMST", "Gothic-PROIEL")
-"""Treebanks on whose licence no model is offered: a network with the same recipe is trained on first use."""
 SECTION = "pipeline"
 ABOUT = """Raw text of the test data; F1 of the CoNLL 2018 metrics, in per cent; throughput from text to
 CoNLL-U on one thread, model loading excluded. UDPipe 1: tokenizer, tagger and parser with the options
@@ -54,38 +50,24 @@ of its UD 2.0 models (training/models-ud-2.0 in its repository), including word 
 the training data. Treebanks whose name ends in -rs are resplit: their scores are not comparable with
 published ones."""
 RECIPES = Path(__file__).parents[1] / "recipes"
-MODELS = RECIPES.parent / "models"
 
 Parse = Callable[[str], bytes]
 
 
 def own_models(folder: Path, name: str) -> dict[str, Path]:
-    """Return arcwise's models for the treebank.
-
-    The shipped ones; or one trained with recipes/default.toml and a network, of the folder ``models`` or
-    trained with the recipe of these.
+    """Return arcwise's models for the treebank: the shipped ones, or one trained with
+    recipes/default.toml.
     """
     if name in SHIPPED:
         return {f"arcwise, `{model}`": model_path(model) for model in SHIPPED[name]}
-    models = {"arcwise": trained_model(folder, name, "graph", "default.toml")}
-    if name in OFFERED:
-        models[f"arcwise, `{OFFERED[name]}`"] = MODELS / f"{OFFERED[name]}.arcwise"
-    elif name in NETWORKS:
-        models["arcwise, neural"] = trained_model(folder, name, "neural", "language.toml")
-    return models
-
-
-def trained_model(folder: Path, name: str, kind: str, recipe: str) -> Path:
-    """Return the model of a treebank and a recipe, trained unless it is cached."""
-    suffix = "" if kind == "graph" else f"-{kind}"
-    path = CACHE / "pipelines" / f"{name}{suffix}-{VERSION}.arcwise"
+    path = CACHE / "pipelines" / f"{name}-{VERSION}.arcwise"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        config, parser = read_config(RECIPES / recipe, kind=kind, jackknife=None, seed=None)
+        config, parser = read_config(RECIPES / "default.toml", kind="graph", jackknife=None, seed=None)
         train, dev = (Treebank.read(folder / name / f"{part}.conllu.xz") for part in ("train", "dev"))
         with Progress() as progress:
             train_pipeline(train, dev, config=config, parser=parser, progress=progress).save(path)
-    return path
+    return {"arcwise": path}
 
 
 def arcwise_parse(path: Path) -> Parse:

@@ -5,9 +5,8 @@
 Raw text and gold words of the test data, CoNLL 2018 F1. The figures of other systems are those their authors
 published (benchmarks/peers/published.toml, with sources), on the release of UD named there: neither the
 treebanks nor the hardware are the same as here, so differences of a point mean little. arcwise's rows are
-measured by this command: the shipped English models, and for other treebanks a graph-based parser
-(recipes/default.toml) and a network, of the folder ``models`` or with the same recipe. Set ARCWISE_TREEBANKS
-to the treebanks.
+measured by this command: the shipped English models, and for other treebanks the model that ``make models``
+trains without a GPU. Set ARCWISE_TREEBANKS to the treebanks.
 """
 
 from __future__ import annotations
